@@ -41,10 +41,9 @@ from deepmech.core import provenance  # noqa: E402
 from deepmech.core.labels import over  # noqa: E402
 from deepmech.core.random import Stream  # noqa: E402
 from deepmech.data import load  # noqa: E402
-from deepmech.sweeps import Sweep, ship  # noqa: E402
+from deepmech.sweeps import Sweep  # noqa: E402
 from deepmech.sweeps import load as load_sweep  # noqa: E402
-from deepmech.sweeps.store import Store  # noqa: E402
-from deepmech.sweeps.sweep import chunks_of, compute_chunk, missing  # noqa: E402
+from deepmech.sweeps.run import chunks_of, compute_chunk, missing, open_store  # noqa: E402
 from deepmech.trainers import CNN, MLP, Training, train  # noqa: E402
 from deepmech.trainers.engines.compiled.langevin import initial, layer_sizes, n_weights  # noqa: E402
 from deepmech.trainers.engines.torch_walk import TorchWalk  # noqa: E402
@@ -52,6 +51,7 @@ from deepmech.trainers.modules import BiasFree, of_member  # noqa: E402
 from deepmech.trainers.run import device_in_words  # noqa: E402
 from deepmech.trainers.specs import Member  # noqa: E402
 from deepmech_book.sweeps.glass import minima, walks  # noqa: E402
+from deepmech_book.sweeps.shipped import publish  # noqa: E402
 from deepmech_book.sweeps.spring_block import convolutional, networks  # noqa: E402
 
 FILES, BYTES = 8, 16 * 2**20
@@ -282,8 +282,8 @@ def make(sweeps: Iterator[Sweep], folder: Path, until: float, out: Path) -> list
     """Compute chunk after chunk until the clock says ``until``; ship what is whole. One row per sweep."""
     rows, room = [], FILES - 2  # beside the report and what is not whole
     for sweep in sweeps:
-        store = Store.open(folder / f"{sweep.name}-{sweep.key}-{sweep.code}", sweep)
-        store.require_code()
+        store = open_store(sweep, folder / f"{sweep.name}-{sweep.key}-{sweep.code}")
+        store.require_code(sweep.code)
         failure, size = "", 1
         while (todo := missing(sweep, store.read())) and size and time.time() < until and not failure:
             indices, began = chunks_of(todo, size)[0], time.time()
@@ -291,11 +291,11 @@ def make(sweeps: Iterator[Sweep], folder: Path, until: float, out: Path) -> list
             if outcome.dataset is None:
                 failure = outcome.traceback.strip().splitlines()[-1]
             else:
-                store.write(indices.start, outcome.dataset)
+                store.write(outcome.dataset)
             size = _chunk(len(indices), time.time() - began, until - time.time())
         row = {"sweep": sweep.name, "cells": sweep.n_cells, "left": len(todo), "failed": failure}
         if not todo and room:
-            path = ship(load_sweep(sweep, store.path), out)
+            path = publish(load_sweep(sweep, store.path), out)
             if path.stat().st_size > BYTES:
                 row["failed"] = f"{path.stat().st_size} bytes: more than {BYTES}"
                 path.unlink()

@@ -79,14 +79,14 @@ sys.modules.update(dict.fromkeys({[*BOOK_ONLY, "dask", "distributed"]!r}))
 """
 MEASURE = f"""{USE}
 import deepmech, torch
-from deepmech.sweeps import results
+from deepmech_book.sweeps import shipped
 from deepmech_book.sweeps.spring_block import networks
 from pathlib import Path
 home = Path(sys.prefix).resolve()
 assert home in Path(deepmech.__file__).resolve().parents, deepmech.__file__
-assert home in results.folder().resolve().parents, results.folder()
+assert home in shipped.folder().resolve().parents, shipped.folder()
 slopes, dropouts = [0.0, 0.2, 0.4, 0.6, 0.8, 1.0], [0.0, 0.04, 0.08, 0.12, 0.16, 0.2, 0.24, 0.28]
-drawn = deepmech.result(networks.figure_1("dropout", "mnist", dropouts, slopes, 10))
+drawn = shipped.result(networks.figure_1("dropout", "mnist", dropouts, slopes, 10))
 assert drawn.sizes["seed"] == 10 and drawn.sizes["dropout"] == 8
 print(networks.figure_1("dropout", "mnist").code)
 torch.manual_seed(0)

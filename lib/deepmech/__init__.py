@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from deepmech.simulators.elastic_sde import ElasticSDE
     from deepmech.simulators.folding_ruler import Pull, Ruler
     from deepmech.simulators.spring_block import Chain
-    from deepmech.sweeps import Sweep, result
+    from deepmech.sweeps import Sweep
     from deepmech.trainers import (
         CNN,
         MLP,
@@ -59,7 +59,7 @@ __getattr__, __dir__, _NAMES = lazy_loader.attach(
         "simulators.elastic_sde": ["ElasticSDE"],
         "simulators.folding_ruler": ["Pull", "Ruler"],
         "simulators.spring_block": ["Chain"],
-        "sweeps": ["Sweep", "result"],
+        "sweeps": ["Sweep"],
         "trainers": [
             "CNN",
             "MLP",

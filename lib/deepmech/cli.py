@@ -1,4 +1,4 @@
-"""The command line: ``deepmech sweep | verify | data``, and what other packages add to it.
+"""The command line: ``deepmech sweep | data``, and what other packages add to it.
 
 A package adds verbs by an entry point of the group ``deepmech.commands``: a function that gets the subparsers. Rooms
 are imported by the command that needs them, so that ``--help`` answers at once.
@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import argparse
 import codecs
-import difflib
+import inspect
 import io
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from deepmech import __version__
+
+if TYPE_CHECKING:
+    from deepmech.sweeps import Sweep
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -65,25 +69,7 @@ def parser() -> argparse.ArgumentParser:
     add("--store", required=True, metavar="FOLDER", help="where finished chunks are kept")
     add("--chunk", type=positive, metavar="CELLS", help="cells per chunk")
     add("--workers", type=positive, default=1, help="processes (default: 1)")
-    add("--scheduler", metavar="ADDRESS", help="compute on the Dask cluster whose scheduler listens here")
-    add(
-        "--ship", dest="results", metavar="FOLDER", help="write the finished result there, as the book's stored results"
-    )
-
-    trust = {"nargs": "+", "default": [], "metavar": "MODULE:FUNCTION"}
-    add("--trust", **trust, help="may be called although only the store names it; see SECURITY.md")
-
-    add = verb(
-        commands, "verify", _verify, "recompute a sample of stored cells, compare, and add what passed to the record"
-    )
-    what = "results, stores, or how names of shipped results begin, such as figure-1c (default: all that ship)"
-    add("paths", nargs="*", metavar="PATH|NAME", help=what)
-    add("--cells", dest="n", type=positive, default=3, help="cells per result (default: 3)")
-    add("--seed", type=int, help="which sample is drawn (default: another one each time)")
-    add("--whole", action="store_true", help="dear cells wholly, also where a part of each would do")
-    add("--minutes", type=float, help="go round all results with other cells until the time is up")
-    add("--accept", action="store_true", help="note also what differs more than was ever seen, if its function may")
-    add("--trust", **trust, help="may be called although only a result names it; see SECURITY.md")
+    add("--trust", **TRUST, help="may be called although only the store names it; see SECURITY.md")
 
     add = verb(commands, "data", _data, "say which data sets are here, or fetch some: deepmech data fetch mnist")
     add("action", nargs="?", choices=("status", "fetch"), default="status", help="(default: status)")
@@ -112,12 +98,11 @@ def say(line: str) -> None:
     sys.stderr.flush()
 
 
-def _given(options: argparse.Namespace) -> dict[str, Any]:
-    """The arguments of a command, which are called as those of its function."""
-    return {name: value for name, value in vars(options).items() if name not in ("command", "run", "debug")}
+#: How a verb lets users name functions that a file may call.
+TRUST: dict[str, Any] = {"nargs": "+", "default": [], "metavar": "MODULE:FUNCTION"}
 
 
-def _see_this_folder() -> None:
+def see_this_folder() -> None:
     """What a user names on the command line may lie in the current folder, as for a script of theirs; the folder comes
     last, so that nothing in it is taken for a module of somebody else."""
     if "" not in sys.path and str(Path.cwd()) not in sys.path:
@@ -125,39 +110,51 @@ def _see_this_folder() -> None:
 
 
 def _sweep(options: argparse.Namespace) -> int:
-    from deepmech.sweeps import cli_run
+    """Run a sweep (``"module:name"`` of a Sweep or of a function that makes one), or complete the one whose store it
+    is; with ``--workers`` in that many processes."""
+    from concurrent.futures import Executor, ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    from deepmech.core import provenance
+    from deepmech.sweeps import run, sweep_at
 
     if options.sweep or options.trust:
-        _see_this_folder()
-    sys.stdout.write(f"{cli_run(**_given(options))}\n")
+        see_this_folder()
+    sweep = sweep_named(options.sweep) if options.sweep else sweep_at(options.store, options.trust)
+    pool: AbstractContextManager[Executor | None] = nullcontext()
+    if options.workers > 1:
+        # Fresh processes: threads of numerical libraries do not survive a fork.
+        pool = ProcessPoolExecutor(options.workers, get_context("spawn"), provenance.leave_with_parent)
+    with provenance.shared_by(options.workers), pool as executor:
+        dataset = run(sweep, options.store, chunk=options.chunk, executor=executor)
+    grid = " × ".join(f"{n} {d}" for d, n in zip(sweep.grid.dims, sweep.grid.shape, strict=True))
+    sys.stdout.write(
+        f"sweep {sweep.name} ({sweep.key}): {grid} = {sweep.n_cells} cells in {options.store}, "
+        f"{int(dataset['diverged'].sum())} diverged, {dataset.attrs['wall_seconds']:.1f} s of computing on "
+        f"{dataset.attrs['machine']}\n"
+    )
     return 0
 
 
-def _verify(options: argparse.Namespace) -> int:
-    from deepmech.sweeps import cli_verify
+def sweep_named(reference: str) -> Sweep:
+    """The Sweep that ``"module:name"`` is, or that a function of that name makes; a ValueError if it is none."""
+    from deepmech.core.specs import import_object
+    from deepmech.sweeps import Sweep
 
-    if options.trust:
-        _see_this_folder()
-    options.paths = [path for given in options.paths or [""] for path in _results(given)]
-    summary, passed = cli_verify(**_given(options), say=say)
-    sys.stdout.write(f"{summary}\n")
-    return 0 if passed else 1
-
-
-def _results(given: str) -> list[Path]:
-    """What is at a path, or the shipped results whose names begin so; of no name the folder of them all."""
-    from deepmech.sweeps.results import folder
-
-    where = folder()
-    if given and Path(given).exists():
-        return [Path(given)]
-    if where is None:
-        raise ValueError("no shipped results here: name their folder with DEEPMECH_RESULTS, or work in a checkout")
-    ships = sorted(where.glob("*.nc"))
-    if named := [where] if not given else [file for file in ships if file.name.startswith(given)]:
-        return named
-    near = difflib.get_close_matches(given, {file.stem.rpartition("-")[0] for file in ships})
-    raise ValueError(f"verify: {given}: no file, and no shipped result; near: {', '.join(near) or 'none'}")
+    found = import_object(
+        reference, f"sweep {reference!r}: give 'module:name' of a Sweep or of a function that makes one"
+    )
+    if callable(found):
+        try:
+            inspect.signature(found).bind()
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"sweep {reference!r}: a function that makes a sweep takes no arguments ({error})"
+            ) from None
+        found = found()
+    if not isinstance(found, Sweep):
+        raise ValueError(f"sweep {reference!r} is a {type(found).__name__}, not a Sweep")
+    return found
 
 
 def _data(options: argparse.Namespace) -> int:

@@ -27,15 +27,17 @@ def compute(cells, steps):
 """
 PAGE = """\
 from deepmech import over
-from deepmech.sweeps import Sweep, result
+from deepmech.sweeps import Sweep
+from deepmech_book.sweeps.shipped import result
 
 sweep = Sweep("decay", "trainer_here:compute", {"start": over("start", [1.0, 2.0])}, {"steps": steps})
 print(float(result(sweep)["path"].sum()))"""
 SHIP = """\
 from deepmech import over
-from deepmech.sweeps import Sweep, run, ship
+from deepmech.sweeps import Sweep, run
+from deepmech_book.sweeps.shipped import publish
 
-ship(run(Sweep("decay", "trainer_here:compute", {"start": over("start", [1.0, 2.0])}, {"steps": 5})), "book/results")
+publish(run(Sweep("decay", "trainer_here:compute", {"start": over("start", [1.0, 2.0])}, {"steps": 5})), "book/results")
 """
 
 
@@ -83,13 +85,13 @@ def test_a_page_edited_in_one_parameter_shows_other_numbers(built):
 
 def test_fingerprints_need_no_data(tmp_path, monkeypatch):
     """The keys of everything that ships follow from specs alone, with data at hand or without."""
-    from deepmech.sweeps import results
+    from deepmech_book.sweeps import shipped
     from deepmech_book.sweeps.glass import walks
     from deepmech_book.sweeps.spring_block import networks
 
     monkeypatch.setenv("DEEPMECH_DATA", str(tmp_path / "none"))
     for sweep in (networks.figure_1("dropout", "mnist"), walks.standard("regularised", "cifar10-jpeg")):
-        assert (ROOT / "book" / "results" / results.filename(sweep)).exists()
+        assert (ROOT / "book" / "results" / shipped.filename(sweep)).exists()
 
 
 @pytest.mark.slow

@@ -14,7 +14,8 @@ from deepmech_book.build import run
 PAGE = """\
 import xarray as xr
 from deepmech import over
-from deepmech.sweeps import Sweep, result
+from deepmech.sweeps import Sweep
+from deepmech_book.sweeps.shipped import result
 from deepmech_book import claims, figures
 
 powers = result(Sweep("powers", "deepmech.sweeps.example:powers", {"base": over("base", bases)}, {"highest": highest}))

@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from miniature import MINI, ROOT, make_checkout, notebook_text, write_notebooks
 
-from deepmech.sweeps.results import folder
+from deepmech.sweeps import sweep_of
 from deepmech.sweeps.store import read_netcdf
-from deepmech.sweeps.sweep import sweep_of
 from deepmech_book.build.sources import BookError, Checkout, Source, checked, with_values
+from deepmech_book.sweeps.shipped import folder
 
 
 def test_order_of_the_contents(checkout):

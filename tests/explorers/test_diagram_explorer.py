@@ -9,11 +9,11 @@ import pytest
 import traitlets
 from explorer_pages import handle_at, sent, tap, unpacked
 
-from deepmech import result
 from deepmech.metrics.curvature import curvature
 from deepmech_book import explorers
 from deepmech_book.analysis.spring_block import chains
 from deepmech_book.explorers.diagram import SOURCES, STEPS, diagram, diagram_page
+from deepmech_book.sweeps.shipped import result
 from deepmech_book.sweeps.spring_block import networks
 
 FACTS = "side => [...document.querySelectorAll('.side')][side].querySelector('.facts').innerText.replaceAll('\\n', ' ')"

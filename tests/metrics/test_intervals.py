@@ -15,8 +15,8 @@ from deepmech.metrics.groups import GroupAssigner, GroupMoments
 from deepmech.metrics.interpret import compare, estimate, interpret, leave_one_out
 from deepmech.metrics.load_curve import load_curve
 from deepmech.metrics.separation import data_separation
-from deepmech.sweeps import result
 from deepmech_book.sweeps.extras import coverage
+from deepmech_book.sweeps.shipped import result
 
 seeds = st.integers(0, 2**31)
 

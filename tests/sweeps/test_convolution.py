@@ -6,10 +6,9 @@ import xarray as xr
 
 from deepmech.data import load
 from deepmech.metrics.curvature import curvature
-from deepmech.sweeps import run
-from deepmech.sweeps.record import compare
-from deepmech.sweeps.results import sweep_of
+from deepmech.sweeps import run, sweep_of
 from deepmech_book.sweeps.spring_block import convolutional, regression
+from deepmech_book.sweeps.verification import compare
 
 TINY = {"name": "digits", "n_train": 60, "n_test": 40}
 

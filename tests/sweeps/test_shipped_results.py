@@ -10,13 +10,15 @@ import pytest
 import xarray as xr
 
 import deepmech_book.sweeps
-from deepmech.sweeps import record
-from deepmech.sweeps.results import filename, sweep_of
+from deepmech.sweeps import sweep_of
 from deepmech.sweeps.store import read_netcdf
 from deepmech_book.analysis.glass import phases
 from deepmech_book.analysis.spring_block import tuning
 from deepmech_book.cells import CELLS
+from deepmech_book.sweeps import record
 from deepmech_book.sweeps.glass import walks
+from deepmech_book.sweeps.policy import CellFunction
+from deepmech_book.sweeps.shipped import filename
 from deepmech_book.sweeps.spring_block import networks
 from deepmech_book.sweeps.spring_block.networks import figure_1
 
@@ -48,7 +50,7 @@ def test_shipped_results_are_whole_and_say_where_they_come_from(path):
 
 @pytest.mark.parametrize("path", RESULTS, ids=lambda p: p.stem)
 def test_what_ships_is_in_the_record_and_was_recomputed(path):
-    entry = record.entry_of(path)
+    entry = record.read_entry(path)
     assert entry["of"] == sweep_of(read_netcdf(path)).n_cells
     assert any(one["cells"] or one["parts"] for one in entry["recomputed"]), f"deepmech verify {path.name}"
 
@@ -58,13 +60,13 @@ def test_every_function_that_computes_cells_has_one_name():
     marked = set()
     for module in pkgutil.walk_packages(deepmech_book.sweeps.__path__, "deepmech_book.sweeps."):
         for name, item in vars(import_module(module.name)).items():
-            if hasattr(item, "tolerance") and item.__module__ == module.name:
+            if isinstance(item, CellFunction) and item.__module__ == module.name:
                 marked.add(f"{module.name}:{name}")
     assert marked == set(CELLS.values()) and len(CELLS) == len(marked)
 
 
 def test_the_record_is_of_files_that_are_there():
-    assert set(record.read(RESULTS[0].parent)) == {path.name for path in RESULTS}
+    assert set(record.read_record(RESULTS[0].parent)) == {path.name for path in RESULTS}
 
 
 def test_panels_that_share_an_experiment_hold_the_same_networks():

@@ -1,7 +1,7 @@
 """Laws of verification: whatever is changed in a shipped file, whose checksum is then made to fit, is found or told.
 
-The forger may write the entry of the record anew, as :func:`deepmech.sweeps.record.enter` does; what a result was
-recomputed with before, if it was, stays.
+The forger may write the entry of the record anew, as :func:`deepmech_book.sweeps.record.add_entry` does; what a result
+was recomputed with before, if it was, stays.
 """
 
 import json
@@ -16,20 +16,24 @@ from hypothesis import strategies as st
 
 from deepmech import over
 from deepmech.core import provenance
-from deepmech.sweeps import Stale, Sweep, cli_verify, record, run, ship
-from deepmech.sweeps import verify as verify_any
+from deepmech.sweeps import Sweep, run
 from deepmech.sweeps.store import checksum, read_netcdf, write_netcdf
+from deepmech_book.sweeps import record, verification
+from deepmech_book.sweeps.record import StaleError
+from deepmech_book.sweeps.shipped import publish
+from deepmech_book.sweeps.verification import verify as verify_any
+from deepmech_book.sweeps.verification import verify_all
 
 MODULE = """\
 import numpy as np
 import xarray as xr
 
-from deepmech.sweeps import recomputed
+from deepmech_book.sweeps.policy import verification_policy
 
 OFF = 0.0
 
 
-@recomputed(tolerance={"sum": 3e-2})
+@verification_policy(tolerance={"sum": 3e-2})
 def compute(cells, steps):
     base = cells["base"].values[:, None] + np.arange(1.0, steps + 1)
     return xr.Dataset(
@@ -56,7 +60,7 @@ def place(tmp_path_factory):
     (folder / "forged_here.py").write_text(MODULE)
     sys.path.insert(0, str(folder))
     sweep = Sweep("forged", COMPUTE, {"base": over("base", np.arange(3.0))}, {"steps": 4})
-    yield ship(run(sweep), folder / "results")
+    yield publish(run(sweep), folder / "results")
     sys.path.remove(str(folder))
     sys.modules.pop("forged_here", None)
 
@@ -69,10 +73,10 @@ def forge(path, change, entered=True):
     dataset = read_netcdf(path)
     dataset = change(dataset) or dataset
     write_netcdf(dataset, copy)
-    entry = record.read(path.parent)[path.name]
+    entry = record.read_record(path.parent)[path.name]
     (folder / record.FILE).write_text(json.dumps({path.name: {**entry, "file": checksum(copy)}}))
     if entered:
-        record.enter(copy, dataset, 3)
+        record.add_entry(copy, dataset, 3)
     return copy
 
 
@@ -80,7 +84,7 @@ def found(path, **how) -> bool:
     """Whether verification of all cells tells a change: it fails, or refuses the file."""
     try:
         (report,) = verify(path, n=99, **how)
-    except Stale:
+    except StaleError:
         return True
     assert report.passed or "DIFFERENT" in str(report)
     return not report.passed
@@ -110,7 +114,7 @@ def test_any_number_that_changes_by_any_size_is_found(place, name, where, size, 
 
     changed: list[float] = []
     told = found(forge(place, change, entered))
-    assert told == (changed[0] > (record.LAST_BITS_OF_TORCH if name == "sum" else 0)) or changed[0] < 1e-6
+    assert told == (changed[0] > (verification.LAST_BITS_OF_TORCH if name == "sum" else 0)) or changed[0] < 1e-6
 
 
 @pytest.mark.parametrize("ratio", [10, 100, 1e4, 1e6])
@@ -122,7 +126,7 @@ def test_ten_times_what_an_honest_recomputation_differs_is_found(place, monkeypa
     monkeypatch.setattr(module, "OFF", 1e-7)
     (report,) = verify(honest, n=99)
     assert report.passed and report.differences["sum"] == pytest.approx(1e-7, rel=1e-3)
-    entry = record.read(honest.parent)
+    entry = record.read_record(honest.parent)
 
     def change(dataset):
         dataset["sum"].values[1, 2] *= 1 - ratio * 1e-7
@@ -207,7 +211,7 @@ def test_a_file_cannot_switch_equality_off(place, name):
 )
 def test_what_the_record_says_of_a_file_is_checked(place, change):
     copy = forge(place, lambda d: d)
-    entries = record.read(copy.parent)
+    entries = record.read_record(copy.parent)
     entries[copy.name] |= change
     (copy.parent / record.FILE).write_text(json.dumps(entries))
     assert found(copy)
@@ -223,7 +227,7 @@ def test_what_the_record_says_of_a_file_is_checked(place, change):
 def test_a_record_of_any_shape_is_read_or_named(place, value, field):
     """What is wrong in its form is one line with the file's name, whatever it is."""
     copy = forge(place, lambda d: d)
-    entries = record.read(copy.parent)
+    entries = record.read_record(copy.parent)
     entry = entries[copy.name]
     entry["recomputed"] = [{"code": "c0de", "on": "x", "cells": [0], "parts": [], "largest": 0.0}]
     if field in ("cells", "largest", "on"):
@@ -233,7 +237,7 @@ def test_a_record_of_any_shape_is_read_or_named(place, value, field):
     (copy.parent / record.FILE).write_text(json.dumps(entries if field else value))
     try:
         (report,) = verify(copy, n=1)
-    except Stale as error:
+    except StaleError as error:
         assert (record.FILE in str(error) or copy.name in str(error)) and "\n" not in str(error)
     else:
         assert report.passed or "DIFFERENT" in str(report)
@@ -244,13 +248,13 @@ def test_a_cell_that_raises_today_is_a_difference(place, monkeypatch):
     monkeypatch.setattr(sys.modules["forged_here"], "np", None)
     (report,) = verify(copy)
     assert not report.passed and "raised AttributeError" in str(report)
-    assert cli_verify([copy], trust=[COMPUTE])[1] is False
+    assert verify_all([copy], trust=[COMPUTE])[1] is False
 
 
 def test_what_is_left_out_on_purpose_is_no_difference(place, tmp_path):
     dataset = run(Sweep.from_json(json.loads(read_netcdf(place).attrs["spec"]), [COMPUTE]))
-    assert [r.passed for r in verify(ship(dataset, tmp_path, without=["count"]), n=99)] == [True]
-    assert [r.passed for r in verify(ship(dataset.drop_vars("count"), tmp_path), n=99)] == [False]
+    assert [r.passed for r in verify(publish(dataset, tmp_path, without=["count"]), n=99)] == [True]
+    assert [r.passed for r in verify(publish(dataset.drop_vars("count"), tmp_path), n=99)] == [False]
 
 
 def test_a_damaged_file_that_the_record_lists_is_named(place):
@@ -259,13 +263,13 @@ def test_a_damaged_file_that_the_record_lists_is_named(place):
     entries = json.loads((copy.parent / record.FILE).read_text())
     entries[copy.name]["file"] = checksum(copy)
     (copy.parent / record.FILE).write_text(json.dumps(entries))
-    with pytest.raises(Stale, match=copy.name):
+    with pytest.raises(StaleError, match=copy.name):
         list(verify(copy))
 
 
 def test_types_that_a_file_gives_back_are_those_that_are_computed(place):
     assert isinstance(read_netcdf(place), xr.Dataset)
-    entry = record.read(place.parent)[place.name]
+    entry = record.read_record(place.parent)[place.name]
     assert entry["variables"] == {
         "count": "int64", "diverged": "bool", "loss": "float64", "single": "float32", "sum": "float64", "word": "text",
     }  # fmt: skip

@@ -17,31 +17,22 @@ import pytest
 from test_sweep_run import make, same
 
 from deepmech import over
+from deepmech.cli import main
 from deepmech.core import provenance
 from deepmech.core.random import Stream
-from deepmech.sweeps import (
-    Incomplete,
-    NotShipped,
-    Stale,
-    Sweep,
-    cli_run,
-    load,
-    record,
-    result,
-    results,
-    run,
-    ship,
-)
-from deepmech.sweeps import cli_verify as cli_verify_any
-from deepmech.sweeps import verify as verify_any
-from deepmech.sweeps.results import sweep_of
+from deepmech.sweeps import IncompleteError, Sweep, load, run, sweep_of
 from deepmech.sweeps.store import read_netcdf, write_netcdf
-from deepmech.sweeps.sweep import chunks_of
+from deepmech_book.sweeps import record, shipped, verification
+from deepmech_book.sweeps.policy import CellFunction, Policy
+from deepmech_book.sweeps.record import StaleError
+from deepmech_book.sweeps.shipped import NotShippedError, publish, result
+from deepmech_book.sweeps.verification import verify as verify_any
+from deepmech_book.sweeps.verification import verify_all as verify_all_any
 
 WALKS = make()
 #: Results here name functions that are none of ours, which a user has to trust.
 TRUST = ["computed_here:compute", WALKS.compute]
-verify, cli_verify = partial(verify_any, trust=TRUST), partial(cli_verify_any, trust=TRUST)
+verify, verify_all = partial(verify_any, trust=TRUST), partial(verify_all_any, trust=TRUST)
 MODULE = """\
 import numpy as np
 import xarray as xr
@@ -86,7 +77,7 @@ def write(place: Path, text: str) -> None:
 def forget() -> None:
     """As in a new process: the module is read again, and nothing is known of results or digests."""
     sys.modules.pop("computed_here", None)
-    results._read.clear()
+    shipped._read.clear()
     provenance.code_hash.cache_clear()
     for path in [path for path in provenance._texts if path.name in ("computed_here.py", "helper_here.py")]:
         del provenance._texts[path]
@@ -100,21 +91,21 @@ def edit(place: Path, old: str, new: str) -> None:
 
 
 def test_what_ships_is_taken_and_says_what_was_ever_recomputed(place):
-    shipped = ship(run(sweep()), place / "results")
+    path = publish(run(sweep()), place / "results")
     found = result(sweep())
     assert found.attrs["obtained"].startswith("shipped with the book") and "0 of 3 cells" in found.attrs["obtained"]
-    assert np.array_equal(found["y"], read_netcdf(shipped)["y"])
-    assert all(r.passed for r in verify(shipped, n=2, seed=3))
+    assert np.array_equal(found["y"], read_netcdf(path)["y"])
+    assert all(r.passed for r in verify(path, n=2, seed=3))
     edit(place, "2.0", "4.0 / 2.0")
     assert "2 of 3 cells, 0 by today" in result(sweep()).attrs["obtained"]
-    assert all(r.passed for r in verify(shipped, n=3))
+    assert all(r.passed for r in verify(path, n=3))
     forget()
     assert "3 of 3 cells, 3 by today" in result(sweep()).attrs["obtained"]
 
 
 def test_a_part_of_a_grid_that_ships_is_taken_from_it(place, capsys):
     """Three of ten seeds are known; a finer grid, other steps or other data are not."""
-    ship(run(sweep(n=10)), place / "results")
+    publish(run(sweep(n=10)), place / "results")
     found = result(sweep(n=3))
     assert found.attrs["obtained"].startswith("shipped") and sweep_of(found).key == sweep(n=3).key
     assert found.drop_attrs().identical(run(sweep(n=3)).drop_attrs())
@@ -124,12 +115,12 @@ def test_a_part_of_a_grid_that_ships_is_taken_from_it(place, capsys):
 
 
 def test_a_page_cannot_change_what_the_next_one_gets(place):
-    path = ship(run(sweep()), place / "results")
+    path = publish(run(sweep()), place / "results")
     result(sweep())["y"].values[:] = 7
     assert not (result(sweep())["y"] == 7).any()
     made = run(sweep())
     made.attrs["remark"] = "shipped again"
-    assert ship(made, place / "results") == path
+    assert publish(made, place / "results") == path
     assert result(sweep()).attrs["remark"] == "shipped again"
 
 
@@ -149,20 +140,21 @@ def test_a_store_of_other_code_is_not_added_to_but_can_be_read(place):
     edit(place, "FACTOR = 2.0", "FACTOR = 3.0")
     with pytest.raises(ValueError, match="made by other code"):
         run(sweep(), place / "store")
-    with pytest.raises(Incomplete, match="1 of 3"):
+    with pytest.raises(IncompleteError, match="1 of 3"):
         load(sweep(), place / "store")
 
 
 def test_of_dear_cells_a_part_is_enough_to_find_an_edit(place):
     marked = MODULE.replace(
         "def compute",
-        "from deepmech.sweeps import recomputed\n\n\n@recomputed(part=lambda **f: part(**f))\ndef compute",
+        "from deepmech_book.sweeps.policy import verification_policy\n\n\n"
+        "@verification_policy(part=lambda **f: part(**f))\ndef compute",
     )
     write(place, marked)
     forget()
     made = run(sweep(steps=1000))
     made.attrs["wall_seconds"] = 1e4
-    path = ship(made, place / "results")
+    path = publish(made, place / "results")
     assert next(verify(path, n=1)).in_part
     write(place, marked.replace("FACTOR = 2.0", "FACTOR = 3.0"))
     forget()
@@ -170,40 +162,40 @@ def test_of_dear_cells_a_part_is_enough_to_find_an_edit(place):
 
 
 def test_what_did_not_pass_is_not_noted(place):
-    path = ship(run(sweep()), place / "results")
+    path = publish(run(sweep()), place / "results")
     edit(place, "FACTOR = 2.0", "FACTOR = 3.0")
-    assert not cli_verify([place / "results"])[1]
-    assert record.entry_of(path)["recomputed"] == []
+    assert not verify_all([place / "results"])[1]
+    assert record.read_entry(path)["recomputed"] == []
 
 
 def test_distinct_cells_add_up_from_call_to_call(place):
-    path = ship(run(sweep(n=40)), place / "results")
+    path = publish(run(sweep(n=40)), place / "results")
     for _ in range(60):
         assert next(verify(path, n=2)).passed
-    (entry,) = record.entry_of(path)["recomputed"]
+    (entry,) = record.read_entry(path)["recomputed"]
     assert len(entry["cells"]) > 30 and {0, 39} <= set(entry["cells"]), "corners are chosen more often than others"
 
 
 def test_a_store_is_verified_for_minutes_and_nothing_verified_is_an_error(place):
     store = place / "store"
     run(sweep(), store)
-    text, passed = cli_verify([store], minutes=0.2)
+    text, passed = verify_all([store], minutes=0.2)
     assert passed and re.match("[1-9][0-9]* of [1-9]", text)
-    costly = ship(run(sweep()).assign_attrs(wall_seconds=3e6), place / "results")
+    costly = publish(run(sweep()).assign_attrs(wall_seconds=3e6), place / "results")
     started = time.monotonic()
-    assert cli_verify([costly], minutes=0.5) == ("nothing was verified: give more minutes", False)
+    assert verify_all([costly], minutes=0.5) == ("nothing was verified: give more minutes", False)
     assert time.monotonic() - started < 10
-    with pytest.raises(Stale, match=r"is not in record\.json"):
+    with pytest.raises(StaleError, match=r"is not in record\.json"):
         (place / "results" / "record.json").unlink()
-        cli_verify([costly], minutes=0.01)
+        verify_all([costly], minutes=0.01)
 
 
 def test_minutes_go_round_all_results_and_end(place):
     for steps in range(2, 6):
-        ship(run(sweep(n=9, steps=steps)), place / "results")
-    text, passed = cli_verify([place / "results"], minutes=0.05)
+        publish(run(sweep(n=9, steps=steps)), place / "results")
+    text, passed = verify_all([place / "results"], minutes=0.05)
     assert passed and "4 of 4 results" not in text
-    entries = record.read(place / "results")
+    entries = record.read_record(place / "results")
     assert len(entries) == 4 and all(e["recomputed"] for e in entries.values())
 
 
@@ -224,7 +216,7 @@ def _units(dataset):
 
 
 def _swap(path):
-    other = ship(run(sweep(steps=3)), path.parent)
+    other = publish(run(sweep(steps=3)), path.parent)
     other.replace(path)
 
 
@@ -255,29 +247,29 @@ DAMAGES = {
 def test_what_was_made_from_a_result_is_not_shown_beside_another_one(place):
     source = sweep()
     first = run(source)
-    ship(first, place / "results")
+    publish(first, place / "results")
     derived = replace(sweep(n=4), data=source.key)
-    path = ship(run(derived), place / "results")
+    path = publish(run(derived), place / "results")
     assert result(derived).attrs["obtained"].startswith("shipped")
-    ship(first.assign(extra=first[next(iter(first.data_vars))]), place / "results")
-    with pytest.raises(Stale, match=rf"{path.name} was made from .*{source.key}\.nc, which is another one now"):
-        record.entry_of(path)
+    publish(first.assign(extra=first[next(iter(first.data_vars))]), place / "results")
+    with pytest.raises(StaleError, match=rf"{path.name} was made from .*{source.key}\.nc, which is another one now"):
+        record.read_entry(path)
 
 
 @pytest.mark.parametrize("what", [*FORGERIES, *DAMAGES])
 def test_no_forgery_is_shown(place, what):
-    path = ship(run(sweep()), place / "results")
-    results._read.clear()
+    path = publish(run(sweep()), place / "results")
+    shipped._read.clear()
     (FORGERIES | DAMAGES)[what](path)
-    with pytest.raises(Stale):
+    with pytest.raises(StaleError):
         result(sweep())
 
 
 @pytest.mark.parametrize("what", FORGERIES)
 def test_a_forgery_with_a_checksum_made_for_it_is_found_by_computing_its_cells(place, what):
-    path = ship(run(sweep()), place / "results")
+    path = publish(run(sweep()), place / "results")
     FORGERIES[what](path)
-    record.enter(path, read_netcdf(path), 3)
+    record.add_entry(path, read_netcdf(path), 3)
     (report,) = verify(path, n=3)
     assert not report.passed and "DIFFERENT" in str(report)
 
@@ -322,17 +314,17 @@ def test_an_edit_while_it_runs_stamps_nothing_false(place):
 
 
 def test_what_is_computed_is_said_with_the_near_file_and_its_difference(place, capsys):
-    ship(run(sweep(n=3)), place / "results")
+    publish(run(sweep(n=3)), place / "results")
     assert result(sweep(n=4)).attrs["obtained"] == "computed by this code"
     said = capsys.readouterr().err
     assert "computing 4 cells of 'obtained'" in said and "differs in cells['base']" in said
 
 
 def test_a_file_of_other_data_or_another_spec_under_this_name_is_named(place):
-    path = ship(run(sweep(data="one")), place / "results")
-    with pytest.raises(Stale, match="renamed or damaged"):
-        path = path.rename(path.with_name(results.filename(sweep(data="two"))))
-        record.enter(path, read_netcdf(path), 3)
+    path = publish(run(sweep(data="one")), place / "results")
+    with pytest.raises(StaleError, match="renamed or damaged"):
+        path = path.rename(path.with_name(shipped.filename(sweep(data="two"))))
+        record.add_entry(path, read_netcdf(path), 3)
         result(sweep(data="two"))
 
 
@@ -347,43 +339,35 @@ def test_nothing_is_kept_where_no_place_is_named(place, monkeypatch):
 
 def test_results_are_found_by_variable_then_checkout_around_then_that_of_the_library(place, monkeypatch):
     ours = Path(__file__).parents[2] / "book" / "results"
-    assert results.folder() == place / "results"
+    assert shipped.folder() == place / "results"
     monkeypatch.delenv("DEEPMECH_RESULTS")
     other = place / "checkout"
     (other / "book" / "results").mkdir(parents=True)
     (other / "notebooks" / "glass").mkdir(parents=True)
     (other / "_toc.yml").touch()
     monkeypatch.chdir(other / "notebooks" / "glass")
-    assert results.folder() == other / "book" / "results"
+    assert shipped.folder() == other / "book" / "results"
     monkeypatch.chdir(place)
-    assert results.folder() == ours
+    assert shipped.folder() == ours
     monkeypatch.setenv("DEEPMECH_RESULTS", str(place / "nowhere"))
-    with pytest.raises(NotShipped, match="DEEPMECH_RESULTS"):
-        results.folder()
+    with pytest.raises(NotShippedError, match="DEEPMECH_RESULTS"):
+        shipped.folder()
 
 
-def test_a_run_in_this_process_gives_calls_as_many_cells_as_they_digest(place, monkeypatch):
-    seen = []
-    monkeypatch.setattr("deepmech.sweeps.sweep.compute_chunk", _counting(seen))
-    run(sweep(n=320))
-    assert seen[0] == 10 and seen == sorted(seen[:-1]) + seen[-1:] and max(seen) >= 80 and sum(seen) == 320
-    seen.clear()
-    monkeypatch.setenv("DEEPMECH_DEVICE", "cuda")
-    run(sweep(n=320))
-    assert seen == [320]
-    seen.clear()
-    run(sweep(n=320), chunk=100)
-    assert seen == [len(c) for c in chunks_of(range(320), 100)]
-
-
-def _counting(seen):
-    from deepmech.sweeps.sweep import compute_chunk
+@pytest.mark.parametrize(("how", "calls"), [({}, [32]), ({"chunk": 10}, [10, 10, 10, 2])])
+def test_without_a_store_all_cells_are_one_call_unless_a_chunk_is_named(place, monkeypatch, how, calls):
+    seen, real = [], sys.modules["deepmech.sweeps.run"].compute_chunk
 
     def counted(spec, indices):
         seen.append(len(indices))
-        return compute_chunk(spec, indices)
+        return real(spec, indices)
 
-    return counted
+    monkeypatch.setattr(sys.modules["deepmech.sweeps.run"], "compute_chunk", counted)
+    run(sweep(n=32), **how)
+    assert seen == calls
+    seen.clear()
+    run(sweep(n=64), place / "store")
+    assert seen == [2] * 32
 
 
 def test_workers_share_the_cores():
@@ -403,18 +387,18 @@ def test_workers_share_the_cores():
 
 def test_what_ships_comes_back_to_the_bit(place):
     made = run(make())
-    path = ship(made, place / "results")
+    path = publish(made, place / "results")
     assert path.name == f"walks-{make().key}.nc" and same(result(make()), made)
     assert {f.name for f in path.parent.glob("[!.]*")} == {path.name, record.FILE}
-    with pytest.raises(ValueError, match="ship the whole grid"):
-        ship(made.isel(seed=[0, 1]), place)
+    with pytest.raises(ValueError, match="publish the whole grid"):
+        publish(made.isel(seed=[0, 1]), place)
     with pytest.raises(ValueError, match="does not say which sweep"):
-        ship(made.drop_attrs(), place)
+        publish(made.drop_attrs(), place)
 
 
 def test_verification_finds_one_changed_cell_in_a_store_and_in_a_file(tmp_path):
     made = run(make(), tmp_path / "store")
-    path = ship(made, tmp_path / "results")
+    path = publish(made, tmp_path / "results")
     (report,) = verify(tmp_path / "store", n=2)
     assert report.passed and report.largest == 0 and len(report.cells) == 2
     (report,) = verify(tmp_path / "results", n=99)
@@ -422,14 +406,14 @@ def test_verification_finds_one_changed_cell_in_a_store_and_in_a_file(tmp_path):
     assert next(verify(path, n=2, seed=1)).cells != next(verify(path, n=2, seed=2)).cells
     word = made.copy(deep=True)
     word["state"].values[0, 0] = "stopped"
-    assert not next(verify(ship(word, tmp_path), n=99)).passed
+    assert not next(verify(publish(word, tmp_path), n=99)).passed
     made["path"].values[1, 2, 3] += 1e-12
-    ship(made, tmp_path / "results")
+    publish(made, tmp_path / "results")
     (report,) = verify(path, n=99)
     assert not report.passed and len(report.wrong) == 1
     assert "DIFFERENT: 'path' by" in str(report) and "allowed 0, in cell (drift=1.0; seed=2)" in str(report)
     lines = []
-    text, passed = cli_verify([path], n=99, say=lines.append)
+    text, passed = verify_all([path], n=99, say=lines.append)
     assert not passed and "1 results differ" in text and lines[0].startswith("FAILED")
     with pytest.raises(ValueError, match="neither a shipped result"):
         list(verify(tmp_path / "elsewhere"))
@@ -439,21 +423,22 @@ def test_another_processor_gets_the_tolerance_that_the_function_states(tmp_path,
     made = run(make())
     made.attrs["machine"] = "some other processor, 96 cores"
     made["path"].values[0, 0, 0] += 1e-12
-    path = ship(made, tmp_path)
+    path = publish(made, tmp_path)
     (report,) = verify(path, n=99)
     assert report.passed and 0 < report.largest < 1e-9
-    monkeypatch.setattr(make().function(), "tolerance", {"path": 1e-15}, raising=False)
+    walk = make().function()
+    monkeypatch.setattr("sweep_functions.walk", CellFunction(walk, Policy({"path": 1e-15})))
     assert not next(verify(path, n=99)).passed
-    monkeypatch.setattr(make().function(), "chaotic", True, raising=False)
+    monkeypatch.setattr("sweep_functions.walk", CellFunction(walk, Policy(platform_dependent=True)))
     assert "it was made on some other processor" in next(verify(path)).reason
     monkeypatch.undo()
     made.attrs["machine"] = run(make()).attrs["machine"]
-    (report,) = verify(ship(made, tmp_path), n=99)
+    (report,) = verify(publish(made, tmp_path), n=99)
     assert not report.passed, "where a result was made, bits are equal"
 
 
 def test_a_function_that_depends_on_its_neighbours_fails_verification(tmp_path):
-    path = ship(run(make("depends_on_neighbours"), chunk=6), tmp_path)
+    path = publish(run(make("depends_on_neighbours"), chunk=6), tmp_path)
     assert not next(verify(path, n=3, trust=["sweep_functions:depends_on_neighbours"])).passed
 
 
@@ -466,7 +451,7 @@ def seen(changed, builds, count=3, trials=600):
     for trial in range(trials):
         wrong = set(stream.permutation("wrong", trial, GRID.n_cells)[:changed].tolist())
         seeds = (1e6 * stream.uniform("seeds", trial, builds)).astype(int).tolist()
-        found += any(wrong & set(record.sample(GRID, count, seed)) for seed in seeds)
+        found += any(wrong & set(verification.sample(GRID, count, seed)) for seed in seeds)
     return found / trials
 
 
@@ -488,15 +473,15 @@ def test_how_likely_it_is_that_a_change_is_seen_in_builds(capsys):
 def test_how_likely_it_is_that_a_change_is_seen_in_half_an_hour(monkeypatch, capsys):
     """One changed cell of 480 in one ``deepmech verify --minutes 30``: 3 in 100, by what cells cost that ship."""
     folder = Path(__file__).parents[2] / "book" / "results"
-    entries, clock, missed = record.read(folder), [0.0], {}
+    entries, clock, missed = record.read_record(folder), [0.0], {}
 
     def verified(file, count, *_):
         entry = entries[file.name]
         clock[0] += count * min(entry["seconds"], entry.get("part_seconds", np.inf)) + 0.05
         missed[file.name] = missed.get(file.name, 1.0) * (1 - count / entry["of"])
 
-    monkeypatch.setattr(record, "_verified", verified)
-    monkeypatch.setattr(record, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr(verification, "_verified", verified)
+    monkeypatch.setattr(verification, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     large, chances = [name for name, entry in entries.items() if entry["of"] == 480], []
     for _ in range(20):
         clock[0] = 0.0
@@ -509,13 +494,20 @@ def test_how_likely_it_is_that_a_change_is_seen_in_half_an_hour(monkeypatch, cap
     assert 0.02 < np.mean(chances) < 0.05
 
 
-def test_the_command_line_runs_completes_and_ships(tmp_path):
-    text = cli_run("test_sweep_results:WALKS", store=tmp_path / "store", chunk=4, workers=2, progress=False)
-    assert "3 drift × 4 seed = 12 cells" in text and "1 diverged" in text
+def test_the_command_line_runs_completes_and_ships(tmp_path, capsys):
+    store, results, trust = str(tmp_path / "store"), str(tmp_path / "results"), ["--trust", "sweep_functions:walk"]
+    assert main(["sweep", "test_sweep_results:WALKS", "--store", store, "--chunk", "4", "--workers", "2"]) == 0
+    said = capsys.readouterr().out
+    assert "3 drift × 4 seed = 12 cells" in said and "1 diverged" in said
     next((tmp_path / "store").glob("cells-0000004-*")).unlink()
-    text = cli_run(store=tmp_path / "store", results=tmp_path / "results", trust=["sweep_functions:walk"])
-    assert "shipped:" in text
+    assert main(["ship", store, results]) == 1 and "4 of 12 cells are missing" in capsys.readouterr().err
+    assert main(["sweep", "--store", store, *trust]) == 0
+    assert main(["ship", store, results]) == 0 and "shipped:" in capsys.readouterr().out
     assert same(read_netcdf(next((tmp_path / "results").glob("*.nc"))), run(make()))
-    assert cli_verify([tmp_path / "store", tmp_path / "results"], trust=["sweep_functions:walk"])[1]
-    with pytest.raises(ValueError, match="'module:name'"):
-        cli_run("nowhere:nothing", store=tmp_path / "x")
+    assert main(["verify", store, results, *trust]) == 0
+    assert main(["sweep", "nowhere:nothing", "--store", str(tmp_path / "x")]) == 1
+
+
+def test_a_tolerance_is_a_small_part_of_a_range():
+    with pytest.raises(ValueError, match=r"tolerance\['path'\] = 1.5"):
+        Policy({"path": 1.5})

@@ -1,33 +1,23 @@
-"""Room: grids of cells, computed chunk by chunk into a store that survives a kill, and returned as labelled arrays.
+"""Grids of cells, computed chunk by chunk into a store that survives a kill, and returned as labelled arrays.
 
 A :class:`Sweep` names the function that computes cells. :func:`run` computes what is missing and returns the grid,
-:func:`load` only reads it; :func:`result` gives what ships with the book, a part of a larger grid too, or else computes
-it; :func:`ship` and :func:`verify` make and check what ships.
+:func:`load` only reads it.
 """
 
 from deepmech.core.labels import to_records
-from deepmech.sweeps.record import Report, Stale, verify
-from deepmech.sweeps.results import NotShipped, cli_run, cli_verify, result, ship
-from deepmech.sweeps.store import DamagedChunk, StoreError
-from deepmech.sweeps.sweep import CellsFailed, Incomplete, Sweep, connect, load, recomputed, run
+from deepmech.sweeps.run import CellsFailedError, IncompleteError, load, run, sweep_at
+from deepmech.sweeps.store import DamagedChunkWarning, StoreError
+from deepmech.sweeps.sweep import Sweep, sweep_of
 
 __all__ = [
-    "CellsFailed",
-    "DamagedChunk",
-    "Incomplete",
-    "NotShipped",
-    "Report",
-    "Stale",
+    "CellsFailedError",
+    "DamagedChunkWarning",
+    "IncompleteError",
     "StoreError",
     "Sweep",
-    "cli_run",
-    "cli_verify",
-    "connect",
     "load",
-    "recomputed",
-    "result",
     "run",
-    "ship",
+    "sweep_at",
+    "sweep_of",
     "to_records",
-    "verify",
 ]

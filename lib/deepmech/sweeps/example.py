@@ -5,10 +5,7 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from deepmech.sweeps.sweep import recomputed
 
-
-@recomputed()
 def powers(cells: xr.Dataset, highest: int) -> xr.Dataset:
     """Powers 0 … ``highest`` of each cell's ``base``: a variable ``power`` with dims (cell, exponent).
 

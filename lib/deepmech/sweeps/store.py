@@ -1,8 +1,7 @@
 """A directory that a sweep can be killed over at any moment: one manifest, and one sealed file per chunk of cells.
 
 A chunk is written under a temporary name, flushed to disk and renamed to a name that holds the cells it covers and the
-checksum of its bytes. So a file with a final name is whole or visibly damaged, several processes may write at once, and
-two that computed the same cells leave two files that must agree.
+checksum of its bytes. So a file with a final name is whole or visibly damaged. One process at a time adds chunks.
 """
 
 from __future__ import annotations
@@ -14,20 +13,17 @@ import secrets
 import sys
 import time
 import warnings
-from collections.abc import Collection, Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import xarray as xr
 from filelock import FileLock, Timeout
 
 from deepmech.core.files import TEMPORARY, publish, write_whole
-
-if TYPE_CHECKING:
-    from deepmech.sweeps.sweep import Sweep
 
 CHUNK = re.compile(r"cells-(\d+)-(\d+)-([0-9a-f]{16})\.nc")
 HOUR = 3600.0
@@ -37,7 +33,7 @@ class StoreError(OSError):
     """A store could not be written."""
 
 
-class DamagedChunk(UserWarning):
+class DamagedChunkWarning(UserWarning):
     """A chunk file was damaged or belongs to another sweep; its cells are computed again."""
 
 
@@ -128,103 +124,96 @@ def read_netcdf(path: Path) -> xr.Dataset:
 
 @dataclass(frozen=True)
 class Store:
-    """The store of one sweep; :meth:`open` makes or checks its manifest."""
+    """The chunks of one sweep in a folder that :func:`start_store` made or checked.
+
+    Parameters
+    ----------
+    path : Path
+        The folder.
+    key : str
+        That of the sweep.
+    n_cells : int
+        How many cells the sweep has.
+    """
 
     path: Path
-    sweep: Sweep
+    key: str
+    n_cells: int
 
-    @classmethod
-    def open(cls, path: str | Path, sweep: Sweep) -> Store:
-        """Use or start a store; a ValueError names what differs if another sweep lives there."""
-        path = Path(path)
-        path.mkdir(parents=True, exist_ok=True)
-        manifest = path / "manifest.json"
-        if not manifest.exists():
-            if any(not f.name.startswith(TEMPORARY) for f in path.iterdir()):
-                raise ValueError(f"{path}: no store (files, but no manifest.json): name a new directory")
-            content = {"key": sweep.key, "code": sweep.code, "sweep": sweep.to_json()}
-            with _told(path, "the manifest"):
-                write_whole(manifest, json.dumps(content, indent=1))
-        found = read_manifest(path)
-        if found["key"] != sweep.key:
-            other = sweep_at(path)
-            if other.key != found["key"]:
-                raise ValueError(f"{manifest} is damaged (its key is not that of its sweep); use another directory")
-            raise ValueError(
-                f"{path} holds another sweep than {sweep.name!r} ({sweep.key}), {other.name!r} ({found['key']}), which "
-                f"differs in {', '.join(sweep.differences(other))}. Use another directory"
-            )
-        store = cls(path, sweep)
-        store._sweep_up()
-        return store
-
-    def require_code(self) -> None:
-        """A ValueError unless what is stored was made by the code that would add to it; where nothing is, it may."""
+    def require_code(self, code: str) -> None:
+        """A ValueError unless what is stored was made by this code; where nothing is stored yet, it may be added to."""
         found = read_manifest(self.path)
         made = found.get("code", "code that was not noted")
-        if made != self.sweep.code:
-            if not any(CHUNK.fullmatch(file.name) for file in self.path.iterdir()):
-                with _told(self.path, "the manifest"):
-                    write_whole(self.path / "manifest.json", json.dumps({**found, "code": self.sweep.code}, indent=1))
-                return
+        if made == code:
+            return
+        if any(CHUNK.fullmatch(file.name) for file in self.path.iterdir()):
             raise ValueError(
-                f"{self.path} holds cells of sweep {self.sweep.name!r} made by other code ({made}; this is "
-                f"{self.sweep.code}). Use another directory"
+                f"{self.path} holds cells made by other code ({made}; this is {code}): use another directory"
             )
+        with wrap_os_errors(self.path, "the manifest"):
+            write_whole(self.path / "manifest.json", json.dumps({**found, "code": code}, indent=1))
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
+    def lock(self) -> Iterator[None]:
         """No other process works on this store meanwhile; if one does, wait for it and say so."""
         lock = FileLock(self.path / ".lock")
         try:
             lock.acquire(timeout=0)
         except Timeout:
-            sys.stderr.write(f"deepmech: another process computes {self.sweep.name!r} in {self.path}; waiting for it\n")
+            sys.stderr.write(f"deepmech: another process computes in {self.path}; waiting for it\n")
             lock.acquire()
         try:
             yield
         finally:
             lock.release()
 
-    def _sweep_up(self) -> None:
-        """Remove what a killed process left half-written; an hour spares everybody who is writing now."""
-        for file in self.path.glob(TEMPORARY + "*"):
-            try:
-                if time.time() - file.stat().st_mtime > HOUR:
-                    file.unlink()
-            except FileNotFoundError:
-                continue
-
-    def write(self, start: int, dataset: xr.Dataset) -> Path:
-        """Seal the cells ``start`` … ``start + n - 1``; a StoreError if the disk does not take them."""
-        stop = start + dataset.sizes["cell"]
-        stamped = dataset.assign_coords(cell=np.arange(start, stop)).assign_attrs(sweep_key=self.sweep.key)
+    def write(self, dataset: xr.Dataset) -> Path:
+        """Keep cells that follow one another, named by ``cell``; a StoreError if the disk does not take them."""
+        first, last = int(dataset["cell"][0]), int(dataset["cell"][-1])
         temporary = self.path / f"{TEMPORARY}{secrets.token_hex(6)}.nc"
         try:
-            with _told(self.path, f"cells {start} to {stop - 1}"):
-                write_netcdf(stamped, temporary)
-                path = self.path / f"cells-{start:07d}-{stop - 1:07d}-{checksum(temporary)}.nc"
+            with wrap_os_errors(self.path, f"cells {first} to {last}"):
+                write_netcdf(dataset.assign_attrs(sweep_key=self.key), temporary)
+                path = self.path / f"cells-{first:07d}-{last:07d}-{checksum(temporary)}.nc"
                 publish(temporary, path)
         finally:
             temporary.unlink(missing_ok=True)
         return path
 
     def read(self) -> list[xr.Dataset]:
-        """All sound chunks in order of their cells; a damaged or foreign one is named in a warning and set aside."""
-        chunks = []
+        """All sound chunks in order of their cells; a damaged or foreign one is named in a warning and set aside.
+
+        Raises
+        ------
+        ValueError
+            If chunks were made by different code, or two of them hold one cell, as no run leaves them.
+        """
+        code = read_manifest(self.path).get("code")
+        chunks, holder = [], dict[int, Path]()
         for path in sorted(self.path.iterdir()):
             match = CHUNK.fullmatch(path.name)
             if match is None:
                 continue
             try:
-                chunks.append(self._read(path, int(match[1]), int(match[2]), match[3]))
+                chunk = self._read(path, int(match[1]), int(match[2]), match[3])
             except FileNotFoundError:
                 continue  # another process set it aside
             except (ValueError, OSError, KeyError) as error:
-                warnings.warn(f"{path}: {error}; its cells are computed again", DamagedChunk, stacklevel=2)
+                warnings.warn(f"{path}: {error}; its cells are computed again", DamagedChunkWarning, stacklevel=2)
+                aside = path.with_suffix(".damaged")
                 with suppress(FileNotFoundError):
-                    aside = path.with_suffix(".damaged")
                     path.rename(path.with_suffix(f".{secrets.token_hex(3)}.damaged") if aside.exists() else aside)
+                continue
+            if (made := chunk.attrs.get("code")) != code:
+                raise ValueError(
+                    f"{path} was made by other code ({made}) than the rest ({code}): delete it, and run again"
+                )
+            for cell in chunk["cell"].values.tolist():
+                if (other := holder.setdefault(cell, path)) != path:
+                    raise ValueError(
+                        f"{path} and {other.name} both hold cell {cell}: delete one of them, and run again"
+                    )
+            chunks.append(chunk)
         return chunks
 
     def _read(self, path: Path, first: int, last: int, seal: str) -> xr.Dataset:
@@ -232,15 +221,43 @@ class Store:
             raise ValueError(f"damaged (checksum {checksum(path)}, {path.stat().st_size} bytes)")
         dataset = read_netcdf(path)
         key = dataset.attrs.get("sweep_key")
-        if key != self.sweep.key:
+        if key != self.key:
             raise ValueError(f"belongs to another sweep ({key})")
-        if dataset["cell"].values.tolist() != list(range(first, last + 1)) or last >= self.sweep.n_cells:
+        if dataset["cell"].values.tolist() != list(range(first, last + 1)) or last >= self.n_cells:
             raise ValueError("holds other cells than its name says")
         return dataset
 
 
+def start_store(path: Path, manifest: Mapping[str, Any]) -> None:
+    """Make a store of an empty folder, or of a new one.
+
+    Raises
+    ------
+    ValueError
+        If there is a file of that name, or other files are in the folder.
+    StoreError
+        If the disk does not take it.
+    """
+    if path.exists() and not path.is_dir():
+        raise ValueError(f"{path}: is no directory, as a store is: name another")
+    with wrap_os_errors(path, "the manifest"):
+        path.mkdir(parents=True, exist_ok=True)
+    if any(not file.name.startswith(TEMPORARY) for file in path.iterdir()):
+        raise ValueError(f"{path}: no store (files, but no manifest.json): name a new directory")
+    with wrap_os_errors(path, "the manifest"):
+        write_whole(path / "manifest.json", json.dumps(manifest, indent=1))
+
+
+def remove_stale(path: Path) -> None:
+    """Remove what killed processes left half-written in a store."""
+    for file in path.glob(TEMPORARY + "*"):
+        with suppress(FileNotFoundError):
+            if time.time() - file.stat().st_mtime > HOUR:  # which spares everybody who is writing now
+                file.unlink()
+
+
 @contextmanager
-def _told(path: Path, what: str) -> Iterator[None]:
+def wrap_os_errors(path: Path, what: str) -> Iterator[None]:
     """A StoreError if the disk does not take it."""
     try:
         yield
@@ -251,7 +268,7 @@ def _told(path: Path, what: str) -> Iterator[None]:
 
 
 def read_manifest(path: str | Path) -> dict[str, Any]:
-    """The manifest of a store; a ValueError if there is none."""
+    """The manifest of a store, with at least ``key`` and ``sweep``; a ValueError if there is none."""
     manifest = Path(path) / "manifest.json"
     try:
         found = json.loads(manifest.read_text(encoding="utf-8"))
@@ -262,13 +279,3 @@ def read_manifest(path: str | Path) -> dict[str, Any]:
     if not (isinstance(found, dict) and isinstance(found.get("key"), str) and isinstance(found.get("sweep"), dict)):
         raise ValueError(f"{manifest} is damaged (no key, or no sweep); use another directory")
     return found
-
-
-def sweep_at(path: str | Path, trust: Collection[str] = ()) -> Sweep:
-    """The sweep of a store; ``trust`` as for :meth:`Sweep.from_json`."""
-    from deepmech.sweeps.sweep import Sweep  # which writes stores
-
-    try:
-        return Sweep.from_json(read_manifest(path)["sweep"], trust)
-    except ValueError as error:
-        raise ValueError(f"{Path(path) / 'manifest.json'}: {error}") from None

@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
-from deepmech.sweeps import result
 from deepmech_book.bench.judge import in_words, leaderboard
 from deepmech_book.bench.measures import MEASURES, Measure
 from deepmech_book.sweeps.extras.zoo import DATASETS, LEVELS, SIZE, STARS, STOPS, VERSION, made, settings_of, zoo
+from deepmech_book.sweeps.shipped import result
 
 __all__ = ["cli_bench", "cli_zoo", "own_measures", "record"]
 

@@ -7,8 +7,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from deepmech.sweeps.results import folder
 from deepmech_book.claims.registry import written
+from deepmech_book.sweeps.shipped import folder
 
 __all__ = ["ASKED", "COMMITS", "Prediction", "book", "prediction"]
 

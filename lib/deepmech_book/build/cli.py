@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from deepmech.cli import positive, say, verb
+from deepmech_book.sweeps import cli as sweeps
 
 __all__ = ["PROFILES", "commands", "needs_book"]
 
@@ -19,6 +20,7 @@ PROFILES = ("quick", "laptop", "paper")
 
 def commands(parsers: Any) -> None:
     """Add the verbs to the subparsers of the command ``deepmech``."""
+    sweeps.commands(parsers)
     minutes = {"type": positive, "metavar": "MINUTES", "help": "stop a cell that takes longer (default: 30 in quick)"}
     profile = {"default": "quick", "metavar": "NAME|FILE", "help": "quick, laptop, paper or a file like theirs"}
 

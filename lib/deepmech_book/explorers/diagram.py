@@ -10,11 +10,11 @@ import xarray as xr
 
 from deepmech.metrics.curvature import curvature
 from deepmech.simulators.spring_block import simulate
-from deepmech.sweeps import Sweep, result
-from deepmech.sweeps.results import sweep_of
+from deepmech.sweeps import Sweep, sweep_of
 from deepmech.trainers import MLP, Training
 from deepmech_book.analysis.spring_block import chains
 from deepmech_book.explorers.page import ExplorerSpec, Value, quantise_int16
+from deepmech_book.sweeps.shipped import result
 from deepmech_book.sweeps.spring_block import networks
 
 __all__ = [

@@ -9,10 +9,10 @@ import numpy as np
 import xarray as xr
 
 from deepmech.plots.style import COLD_TO_HOT
-from deepmech.sweeps import result
 from deepmech_book.analysis.glass import phases
 from deepmech_book.explorers.page import ExplorerSpec, Value, quantise_int16
 from deepmech_book.sweeps.glass import walks
+from deepmech_book.sweeps.shipped import result
 
 __all__ = ["PHASES", "STEPS", "STILL", "derived_state", "phase_run", "relaxation_page"]
 

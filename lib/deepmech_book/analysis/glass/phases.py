@@ -12,12 +12,12 @@ import xarray as xr
 from deepmech.core.labels import over
 from deepmech.metrics.relaxation import decorrelation_times
 from deepmech.simulators.brownian import free_overlap, free_time
-from deepmech.sweeps import result
-from deepmech.sweeps.results import sweep_of
+from deepmech.sweeps import sweep_of
 from deepmech.trainers.engines.compiled.langevin import layer_sizes, n_weights
 from deepmech.trainers.langevin import Preparation
 from deepmech_book.sweeps.glass.data import title_of
 from deepmech_book.sweeps.glass.walks import PAPER_WINDOW, PHASES, diffusion, paper_networks, sweeps
+from deepmech_book.sweeps.shipped import result
 
 
 def window_size(run: xr.Dataset, chi: int = PAPER_WINDOW) -> xr.DataArray:

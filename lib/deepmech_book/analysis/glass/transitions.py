@@ -9,7 +9,7 @@ import pandas as pd
 import xarray as xr
 
 from deepmech.core.estimates import Estimate, crossing, estimate, proportion, unknown
-from deepmech.sweeps.results import sweep_of
+from deepmech.sweeps import sweep_of
 from deepmech.trainers.engines.compiled.langevin import layer_sizes, n_weights
 from deepmech_book.analysis.glass.phases import LEVEL
 from deepmech_book.sweeps.glass.data import title_of

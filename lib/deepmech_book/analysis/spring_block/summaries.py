@@ -13,7 +13,7 @@ from scipy.stats import t as student
 
 from deepmech.core.estimates import Estimate, bootstrap, estimate, format_number, spearman
 from deepmech.metrics.curvature import curvature
-from deepmech.sweeps.results import sweep_of
+from deepmech.sweeps import sweep_of
 from deepmech_book.sweeps.spring_block.networks import PANELS
 
 N_SHIFTS, N_DRAWS = 201, 300

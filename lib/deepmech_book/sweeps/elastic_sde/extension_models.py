@@ -19,8 +19,10 @@ from deepmech.core.labels import over
 from deepmech.core.random import Stream
 from deepmech.metrics.elasticity import integrated_effects, margins, relative_difference
 from deepmech.simulators.elastic_sde import mixed_logits, tabulated_paths
-from deepmech.sweeps import Sweep, recomputed, result, to_records
+from deepmech.sweeps import Sweep, to_records
 from deepmech_book.sweeps.elastic_sde import networks
+from deepmech_book.sweeps.policy import verification_policy
+from deepmech_book.sweeps.shipped import result
 
 RULES = ("I", "L", "one share", "own first", "all shares", "pairs")
 """The isotropic model; the L-model; Eq. E.1 with one share p for all classes (Eq. D.20), with shares that obey the
@@ -268,7 +270,7 @@ def fits(of: str) -> Sweep:
 
 # Searches end where derivatives vanish. Between kernels for AVX2 and for AVX-512 no number differs by more than 2e-11
 # of itself on shapes (all cells); on photographs (two cells), where one rests late, by 1.6e-5.
-@recomputed(tolerance={"*": 1e-4})
+@verification_policy(tolerance={"*": 1e-4})
 def fit_cells(cells: xr.Dataset, *, of: str) -> xr.Dataset:
     """:func:`compare` for each cell's ``split``, from the time on from which margins exceed their noise."""
     source = result(networks.as_published(of.removeprefix("elastic-")))

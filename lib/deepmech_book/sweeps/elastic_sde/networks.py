@@ -15,9 +15,10 @@ import xarray as xr
 
 from deepmech.core.labels import over
 from deepmech.core.specs import digest
-from deepmech.sweeps import Sweep, recomputed, to_records
+from deepmech.sweeps import Sweep, to_records
 from deepmech.trainers.lenet import SingleSample, train_lenet
 from deepmech_book.sweeps.elastic_sde.data import SETTINGS, fingerprint, images
+from deepmech_book.sweeps.policy import verification_policy
 
 LABEL_ERRORS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 2 / 3, 0.7, 0.8)
 """p_err of Figs. 4, D.2, D.5 and D.6."""
@@ -75,7 +76,7 @@ def trials(
     Returns
     -------
     Sweep
-        For :func:`deepmech.sweeps.result`; see :func:`train_cells` for its variables.
+        For :func:`.shipped.result`; see :func:`train_cells` for its variables.
 
     Examples
     --------
@@ -203,7 +204,7 @@ def _first_group(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
     return fixed | few, ["group_mean", "group_mean_true", "validation_loss", "validation_accuracy"]
 
 
-@recomputed(part=_first_group)
+@verification_policy(part=_first_group)
 def train_cells(cells: xr.Dataset, **fixed: Any) -> xr.Dataset:
     """Train all trials of each configuration; a cell's keys and ``fixed`` are parameters of :func:`trials`.
 

@@ -24,13 +24,14 @@ from torch.func import functional_call, jacrev, vmap
 
 from deepmech.core.labels import over
 from deepmech.core.random import Stream
-from deepmech.sweeps import Sweep, recomputed, to_records
+from deepmech.sweeps import Sweep, to_records
 from deepmech.trainers.engines.compiled.lenet import Engine, padded
 from deepmech.trainers.lenet import drawn, initial_weights
 from deepmech.trainers.modules import LeNet
 from deepmech.trainers.run import one_thread
 from deepmech_book.sweeps.elastic_sde.data import SETTINGS, fingerprint, images
 from deepmech_book.sweeps.elastic_sde.networks import GROUP, rounded
+from deepmech_book.sweeps.policy import verification_policy
 
 EXPERIMENT = "elastic networks"
 """That of the networks whose logits the other pages use: the same seeds are the same networks."""
@@ -64,7 +65,7 @@ def _first_times(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
     return fixed | {"iterations": fixed["every"]}, names
 
 
-@recomputed(tolerance={"*": 1e-3}, part=_first_times)
+@verification_policy(tolerance={"*": 1e-3}, part=_first_times)
 def measure_cells(
     cells: xr.Dataset, *, iterations: int, every: int, per_class: int, thin: int, **which: Any
 ) -> xr.Dataset:
@@ -246,7 +247,7 @@ def _first_step(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
     return fixed | {"iterations": fixed["every"]}, ["move", "logits"]
 
 
-@recomputed(tolerance={"*": 1e-3}, part=_first_step)
+@verification_policy(tolerance={"*": 1e-3}, part=_first_step)
 def step_cells(cells: xr.Dataset, *, iterations: int, every: int, per_class: int, **which: Any) -> xr.Dataset:
     """Train ten trials for each ``group``; at each time take a step on every sample, look at the others, and undo it.
 

@@ -11,7 +11,8 @@ from deepmech.core.estimates import jackknife
 from deepmech.core.labels import over
 from deepmech.core.random import Stream
 from deepmech.metrics.groups import GroupAssigner, GroupMoments
-from deepmech.sweeps import Sweep, recomputed, to_records
+from deepmech.sweeps import Sweep, to_records
+from deepmech_book.sweeps.policy import verification_policy
 
 LAWS = ("normal", "heavy tails", "unequal classes")
 """Of the features; heavy tails are Student's with three degrees of freedom, which have no fourth moment."""
@@ -78,7 +79,7 @@ def coverage(blocks: int = 10, draws: int = 100) -> Sweep:
 
 
 # An interval whose end is at the truth may hold it on one processor and not on another: one draw of a hundred.
-@recomputed(tolerance={"covered": 1.1e-2, "*": 1e-6})
+@verification_policy(tolerance={"covered": 1.1e-2, "*": 1e-6})
 def try_intervals(cells: xr.Dataset, draws: int, truth: float) -> xr.Dataset:
     """Error of D, and the share of draws whose 95 % interval by the jackknife holds the truth.
 

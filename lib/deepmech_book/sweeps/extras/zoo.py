@@ -16,7 +16,8 @@ import xarray as xr
 from deepmech import trainers
 from deepmech.core.random import Stream
 from deepmech.data import load
-from deepmech.sweeps import Sweep, recomputed, to_records
+from deepmech.sweeps import Sweep, to_records
+from deepmech_book.sweeps.policy import verification_policy
 from deepmech_book.sweeps.spring_block.networks import sweep
 
 if TYPE_CHECKING:  # who reads what ships waits for no engine
@@ -113,7 +114,7 @@ def zoo(dataset: str = "mnist", stars: int = STARS) -> Sweep:
 
 
 # Training has equal bits everywhere; what is measured of it are sums of libraries. Shares are of 500 samples.
-@recomputed(tolerance={"*": 3e-2})
+@verification_policy(tolerance={"*": 3e-2})
 def train_zoo(
     cells: xr.Dataset, data: dict[str, Any], epochs: int, stop_loss: float, levels: dict[str, Any]
 ) -> xr.Dataset:

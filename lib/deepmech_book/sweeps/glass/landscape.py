@@ -25,13 +25,14 @@ from scipy.optimize import linear_sum_assignment
 from deepmech.core.labels import over
 from deepmech.core.provenance import cores
 from deepmech.core.random import Stream
-from deepmech.sweeps import Sweep, recomputed, to_records
+from deepmech.sweeps import Sweep, to_records
 from deepmech.trainers.engines.compiled.langevin import CompiledWalk, Loss, layer_sizes
 from deepmech.trainers.langevin import Dynamics, Preparation, Walker, prepare
 from deepmech_book.sweeps.glass import surfaces as shape
 from deepmech_book.sweeps.glass import walks
 from deepmech_book.sweeps.glass.binary_glass import BinaryGlass
 from deepmech_book.sweeps.glass.data import binary, fingerprint
+from deepmech_book.sweeps.policy import verification_policy
 
 GLASS = "glass"
 SYSTEMS = (GLASS, *walks.PHASES)
@@ -84,7 +85,7 @@ def standard(
 
 
 # A descent of thousands of steps amplifies the last bits of its sums, which differ between makers of processors.
-@recomputed(chaotic=True)
+@verification_policy(platform_dependent=True)
 def survey(
     cells: xr.Dataset,
     networks: dict[str, dict[str, Any]],

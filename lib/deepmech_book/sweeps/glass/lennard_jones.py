@@ -15,9 +15,10 @@ import xarray as xr
 
 from deepmech.core.labels import over
 from deepmech.core.random import Stream
-from deepmech.sweeps import Sweep, recomputed, to_records
+from deepmech.sweeps import Sweep, to_records
 from deepmech.trainers.langevin import log_times
 from deepmech_book.sweeps.glass.binary_glass import BinaryGlass
+from deepmech_book.sweeps.policy import verification_policy
 
 CAGE, ESCAPE = 0.1, 0.3
 """Windows, in diameters of large particles: about how far a coordinate swings in its cage, and far outside of it."""
@@ -46,7 +47,7 @@ def _begin(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
     return fixed | {"times": fixed["times"][:8]}, ["overlap", "msd"]
 
 
-@recomputed(part=_begin)
+@verification_policy(part=_begin)
 def relax(cells: xr.Dataset, waiting: int, times: list[int]) -> xr.Dataset:
     """``overlap`` (window, time) and ``msd`` (time) of the large particles' coordinates, of each cell."""
     mixture = BinaryGlass()

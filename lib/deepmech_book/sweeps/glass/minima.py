@@ -9,9 +9,10 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core.labels import over
-from deepmech.sweeps import Sweep, recomputed
+from deepmech.sweeps import Sweep
 from deepmech.trainers.langevin import Dynamics, Preparation, settle
 from deepmech_book.sweeps.glass.data import Binary, binary, fingerprint
+from deepmech_book.sweeps.policy import verification_policy
 
 CIFAR = "cifar10-jpeg"
 
@@ -42,7 +43,7 @@ def linear_sweep(name: str, n_data: int) -> Sweep:
     return Sweep(f"glass-linear-{name}", compute, cells, {"name": name}, data=fingerprint(name, n_data, whiten=True))
 
 
-@recomputed()
+@verification_policy()
 def linear_cells(cells: xr.Dataset, name: str) -> xr.Dataset:
     """``explained`` share of the labels' variance, and ``gives_way``, the λ of :func:`single_path`, per cell."""
     rows = []
@@ -86,7 +87,7 @@ def plane(
     )
 
 
-@recomputed()
+@verification_policy()
 def rest(cells: xr.Dataset, data: dict[str, Any], preparation: dict[str, Any]) -> xr.Dataset:
     """Prepare one network per cell; variables of :func:`~deepmech.trainers.langevin.settle` without its history."""
     made = settle(

@@ -12,10 +12,11 @@ from typing import Any
 import xarray as xr
 
 from deepmech.core.labels import over
-from deepmech.sweeps import Sweep, recomputed
+from deepmech.sweeps import Sweep
 from deepmech.trainers.langevin import Dynamics, Preparation, log_times, walk
 from deepmech_book.sweeps.glass.data import binary, fingerprint
 from deepmech_book.sweeps.glass.walks import PHASES, RATE, phase_sweep, width_for
+from deepmech_book.sweeps.policy import verification_policy
 
 LENGTHS = (420, 4_200, 42_000, 300_000, 1_260_000, 4_200_000)
 """Steps of stochastic gradient descent at the program's μ = 1e-3. At P_D = 60,000 its parameter file's 500 epochs are
@@ -96,7 +97,7 @@ def by_size() -> dict[int, Sweep]:
     return found
 
 
-@recomputed()
+@verification_policy()
 def rest_cells(
     cells: xr.Dataset, data: dict[str, Any], width: int, regularisation: float, chi: list[float], steps: int,
     waiting: list[int], times: list[int],

@@ -19,10 +19,11 @@ import xarray as xr
 
 from deepmech.core.labels import over
 from deepmech.metrics import glass
-from deepmech.sweeps import Sweep, recomputed, to_records
+from deepmech.sweeps import Sweep, to_records
 from deepmech.trainers.engines.compiled.langevin import CompiledWalk, layer_sizes, n_weights
 from deepmech.trainers.langevin import Dynamics, Preparation, Walker, log_times, prepare, walk
 from deepmech_book.sweeps.glass.data import Binary, binary, fingerprint
+from deepmech_book.sweeps.policy import verification_policy
 
 P_D = 60_000
 """Samples of the paper's MNIST, to which temperatures refer, those on other data sets too."""
@@ -235,7 +236,7 @@ def _begin(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
     return fixed | short, ["overlap", "msd", "alpha", "alpha_alive", "msd_layer", "sigma", "n_weights"]
 
 
-@recomputed(part=_begin)
+@verification_policy(part=_begin)
 def walk_cells(
     cells: xr.Dataset,
     data: dict[str, Any],
@@ -418,7 +419,7 @@ def walked(
     return np.stack(found).reshape(len(dynamics), len(stops), -1)
 
 
-@recomputed(part=_hottest)
+@verification_policy(part=_hottest)
 def waited(
     cells: xr.Dataset,
     data: dict[str, Any],

@@ -12,8 +12,9 @@ import xarray as xr
 from torch import nn
 
 from deepmech.data import Data, load
-from deepmech.sweeps import Sweep, recomputed
+from deepmech.sweeps import Sweep
 from deepmech.trainers import MLP, Training, train
+from deepmech_book.sweeps.policy import verification_policy
 from deepmech_book.sweeps.spring_block.networks import TORCH, measured, sweep
 
 DEPTH = 5
@@ -134,7 +135,7 @@ def diagram(
     return sweep(name, "spring_block.architectures", cells, data or DIGITS, **how)
 
 
-@recomputed(tolerance=TORCH)
+@verification_policy(tolerance=TORCH)
 def train_kind(cells: xr.Dataset, kind: str, data: dict[str, Any], training: dict[str, Any]) -> xr.Dataset:
     """Train one network per cell, which holds ``slope``, ``dropout`` and ``seed``.
 
@@ -176,7 +177,7 @@ def resolutions(images: Sequence[str] = tuple(IMAGES), n_seeds: int = 3) -> Swee
     return sweep("travels-resolutions", "spring_block.resolutions", cells, mnist, **how)
 
 
-@recomputed()
+@verification_policy()
 def train_resolutions(
     cells: xr.Dataset, data: dict[str, Any], network: dict[str, Any], training: dict[str, Any]
 ) -> xr.Dataset:

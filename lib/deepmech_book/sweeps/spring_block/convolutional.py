@@ -8,8 +8,9 @@ import numpy as np
 import xarray as xr
 
 from deepmech.data import load
-from deepmech.sweeps import Sweep, recomputed
+from deepmech.sweeps import Sweep
 from deepmech.trainers import CNN, Training, train
+from deepmech_book.sweeps.policy import verification_policy
 from deepmech_book.sweeps.spring_block.networks import measured, recipe, sweep
 
 #: Dropout in the three stages, each 4,000 epochs in the paper (SM S2).
@@ -64,7 +65,7 @@ def _begin(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
 OFF = 1e-2
 
 
-@recomputed(part=_begin, tolerance={"*": OFF})
+@verification_policy(part=_begin, tolerance={"*": OFF})
 def train_through_stages(
     cells: xr.Dataset,
     data: dict[str, Any],

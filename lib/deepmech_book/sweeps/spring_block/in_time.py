@@ -12,8 +12,9 @@ import xarray as xr
 
 from deepmech.data import load
 from deepmech.metrics.curvature import curvature
-from deepmech.sweeps import Sweep, recomputed
+from deepmech.sweeps import Sweep
 from deepmech.trainers import MLP, Training, train
+from deepmech_book.sweeps.policy import verification_policy
 from deepmech_book.sweeps.spring_block.networks import DATA, PANELS, SLOPES, TORCH, measured, recipe, specs, sweep
 
 #: Fig. 4, left column (SM S3); everything else as in Fig. 1.
@@ -51,7 +52,7 @@ def _first_tenth(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
     return fixed | {"epochs": epochs, "record": [e for e in fixed["record"] if e <= epochs]}, ["load_curve", "loss"]
 
 
-@recomputed(part=_first_tenth)
+@verification_policy(part=_first_tenth)
 def train_regimes(
     cells: xr.Dataset,
     data: dict[str, Any],
@@ -103,7 +104,7 @@ def on_both_sets(
     return sweep("figure-S4", "spring_block.both_sets", cells, recipe(data), width=width, epochs=epochs)
 
 
-@recomputed(tolerance=TORCH)  # layers this wide are torch's
+@verification_policy(tolerance=TORCH)  # layers this wide are torch's
 def train_on_both_sets(cells: xr.Dataset, data: dict[str, Any], width: int, epochs: int) -> xr.Dataset:
     """Train one network per cell: ``load_curve`` (with ``layer``), ``curvature`` and ``accuracy`` over ``split``."""
     made = train(
@@ -140,7 +141,7 @@ def _first_quarter(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
     return fixed | {"epochs": soon}, ["load_curve", "accuracy"]
 
 
-@recomputed(part=_first_quarter)
+@verification_policy(part=_first_quarter)
 def train_in_time(cells: xr.Dataset, data: dict[str, Any], epochs: list[int]) -> xr.Dataset:
     """Train the networks of :func:`.networks.figure_1`, one per cell: curve and accuracy over ``at_epoch``."""
     both = specs(cells, {}, {"epochs": max(epochs)})
@@ -183,7 +184,7 @@ def _first_records(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
 
 
 # Kept in single precision, to which processors of two makers may round differently.
-@recomputed(tolerance={"load_curve": 1e-6}, part=_first_records)
+@verification_policy(tolerance={"load_curve": 1e-6}, part=_first_records)
 def train_recorded(cells: xr.Dataset, data: dict[str, Any], epochs: int, record: list[int]) -> xr.Dataset:
     """Train one network per cell; ``load_curve`` of the training samples over ``cell``, ``at_epoch`` and ``layer``."""
     both = specs(cells, {}, {"epochs": epochs})

@@ -17,8 +17,9 @@ from deepmech.core.labels import over
 from deepmech.core.random import Stream
 from deepmech.data import Data
 from deepmech.metrics.curvature import curvature
-from deepmech.sweeps import Sweep, recomputed, to_records
+from deepmech.sweeps import Sweep, to_records
 from deepmech.trainers import MLP, Training, train
+from deepmech_book.sweeps.policy import verification_policy
 
 #: Step sizes of Fig. 5(a) as printed (SM S3), and its dropout probability.
 SMALL, LARGE, DROPOUT = 1e-3, 1e-2, 0.1
@@ -141,7 +142,7 @@ def over_step_size(sizes: Sequence[float], loss: str, n_steps: int = 600, n: int
 
 # Data and initial weights are orthogonalised by LAPACK, whose last bits follow the processor, and training amplifies
 # them: by 3.5e-4, 1.7e-4 and 8.1e-4 of a number in all cells that ship, between kernels for AVX2 and for AVX-512.
-@recomputed(tolerance={"load_curve": 1.5e-3, "loss": 1e-3, "curvature": 3.5e-3})
+@verification_policy(tolerance={"load_curve": 1.5e-3, "loss": 1e-3, "curvature": 3.5e-3})
 def train_cells(
     cells: xr.Dataset, n: int, settings: dict[str, dict[str, Any]] | None = None, **shared: Any
 ) -> xr.Dataset:

@@ -19,8 +19,9 @@ import xarray as xr
 from deepmech.core.labels import over
 from deepmech.data import Data, fingerprint, load
 from deepmech.metrics.curvature import curvature
-from deepmech.sweeps import Sweep, recomputed
+from deepmech.sweeps import Sweep
 from deepmech.trainers import MLP, Training, train
+from deepmech_book.sweeps.policy import verification_policy
 
 #: The training images of the authors' program (``dataloader.py``): ``random_split`` with torch's generator seeded 1.
 PROGRAM = {"size": 10, "n_train": 2560, "seed": 1, "split": "torch"}
@@ -197,7 +198,7 @@ def diagram(
     return replace(made, name=made.name.replace(f"figure-1{PANELS[panel].letter}", kind))
 
 
-@recomputed()
+@verification_policy()
 def train_cells(
     cells: xr.Dataset, data: dict[str, Any], network: dict[str, Any], training: dict[str, Any]
 ) -> xr.Dataset:
@@ -279,7 +280,7 @@ def two_metrics(*which: Any, **how: Any) -> Sweep:
     return replace(one, name=name, compute="spring_block.two_metrics")
 
 
-@recomputed()
+@verification_policy()
 def train_in_two_metrics(
     cells: xr.Dataset, data: dict[str, Any], network: dict[str, Any], training: dict[str, Any]
 ) -> xr.Dataset:
@@ -318,7 +319,7 @@ def validated(*which: Any, held_out: float = 0.2, **how: Any) -> Sweep:
     )
 
 
-@recomputed()
+@verification_policy()
 def train_validated(
     cells: xr.Dataset,
     data: dict[str, Any],

@@ -12,10 +12,11 @@ from torch.nn import functional as F
 
 from deepmech.core.random import Stream
 from deepmech.data import Data, load
-from deepmech.sweeps import Sweep, recomputed, to_records
+from deepmech.sweeps import Sweep, to_records
 from deepmech.trainers import MLP, Training
 from deepmech.trainers.modules import of_member
 from deepmech.trainers.specs import Member
+from deepmech_book.sweeps.policy import verification_policy
 from deepmech_book.sweeps.spring_block.networks import recipe, sweep
 
 STRENGTHS = ("weak", "middle", "strong")
@@ -56,7 +57,7 @@ def _begin(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
 
 
 # Sums of torch follow the processor; what one draw of dropout decides at a kink of ReLU may flip.
-@recomputed(part=_begin, tolerance={"relative": 1e-3})
+@verification_policy(part=_begin, tolerance={"relative": 1e-3})
 def train_and_draw(
     cells: xr.Dataset, data: dict[str, Any], kinds: dict[str, dict[str, float]], at: list[int], n_draws: int
 ) -> xr.Dataset:

@@ -17,10 +17,11 @@ from deepmech.core.labels import over
 from deepmech.data import Data, load
 from deepmech.metrics.curvature import curvature
 from deepmech.metrics.probe import probe_error
-from deepmech.sweeps import Sweep, recomputed, to_records
+from deepmech.sweeps import Sweep, to_records
 from deepmech.trainers import MLP, Training
 from deepmech.trainers.engines.compiled.mlp import Fused
 from deepmech.trainers.specs import Member
+from deepmech_book.sweeps.policy import verification_policy
 
 #: Fig. S12, caption; everything else as in Fig. 1. The last is the null: weights that hardly move.
 REGIMES = {
@@ -48,7 +49,7 @@ def figure_s12(n_seeds: int = 10, epochs: int = 100, width: int = 100) -> Sweep:
     )
 
 
-@recomputed()
+@verification_policy()
 def train_regressions(cells: xr.Dataset, regimes: dict[str, dict[str, float]], epochs: int, width: int) -> xr.Dataset:
     """Train one network per cell; a cell holds ``regime``, a key of ``regimes``, and ``seed``.
 

@@ -11,8 +11,9 @@ import xarray as xr
 from torch import nn
 
 from deepmech.data import load
-from deepmech.sweeps import Sweep, recomputed
+from deepmech.sweeps import Sweep
 from deepmech.trainers import Training, train
+from deepmech_book.sweeps.policy import verification_policy
 from deepmech_book.sweeps.spring_block.networks import PANELS, SLOPES, TORCH, final_loss, measured, recipe, sweep
 
 #: How the constants are found, layer by layer in the network with its initial weights, from the training samples. They
@@ -99,7 +100,7 @@ def diagram(
     return sweep("constants-diagram", "spring_block.without_norm", cells, recipe(data), **fixed)
 
 
-@recomputed(tolerance={**TORCH, "loss": 3e-2})
+@verification_policy(tolerance={**TORCH, "loss": 3e-2})
 def train_cells(
     cells: xr.Dataset, data: dict[str, Any], network: dict[str, Any], training: dict[str, Any]
 ) -> xr.Dataset:

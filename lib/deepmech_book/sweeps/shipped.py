@@ -1,46 +1,41 @@
 """Results that ship with the book: one way to get one, and what must be true of it before it is shown.
 
 :func:`result` is the only door. A shipped file is taken by its key, which changes with spec, version and data, or
-because its grid holds the one that is asked for, if its bytes are those of the record (:mod:`.record`), which says how
-many of its cells were ever computed again: :func:`verify` does that.
+because its grid contains the one that is asked for, if its bytes are those of the record (:mod:`.record`), which says
+how many of its cells were ever computed again (:mod:`.verification`).
 """
 
 from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
-import inspect
 import json
 import os
 import sys
-from collections.abc import Callable, Collection, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
-from multiprocessing import get_context
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 import xarray as xr
 
-from deepmech.core import checks, provenance, specs
 from deepmech.core.files import atomically
-from deepmech.sweeps import record
-from deepmech.sweeps.record import Stale, verify
-from deepmech.sweeps.store import checksum, read_netcdf, sweep_at, write_netcdf
-from deepmech.sweeps.sweep import Sweep, connect, run, sweep_of
+from deepmech.sweeps import Sweep, run, sweep_of
+from deepmech.sweeps.store import checksum, read_netcdf, write_netcdf
+from deepmech_book.sweeps import record
+from deepmech_book.sweeps.record import StaleError
 
 #: Entry points of packages in which results ship, in their folder "results".
 GROUP = "deepmech.results"
 
 
-class NotShipped(ValueError):
+class NotShippedError(ValueError):
     """The folder of shipped results that is named is none."""
 
 
-def ship(dataset: xr.Dataset, directory: str | Path, without: Collection[str] = ()) -> Path:
+def publish(dataset: xr.Dataset, directory: str | Path, without: Collection[str] = ()) -> Path:
     """Write a sweep's whole result as one compressed, lossless netCDF file named by sweep and key; returns its path.
 
-    ``dataset`` is what :func:`~deepmech.sweeps.run` returned, of which the variables ``without`` are left out; one
+    ``dataset`` is what :func:`deepmech.sweeps.run` returned, of which the variables ``without`` are left out; one
     that is missing otherwise is a difference when the file is verified. The file holds the sweep itself, so it can be
     recomputed and verified from the file alone; the record beside it gets its entry.
     """
@@ -48,22 +43,22 @@ def ship(dataset: xr.Dataset, directory: str | Path, without: Collection[str] = 
     sweep = sweep_of(dataset)
     sizes = {str(d): dataset.sizes.get(d) for d in sweep.grid.dims}
     if tuple(sizes.values()) != sweep.grid.shape:
-        raise ValueError(f"ship: the dataset has grid {sizes}, its sweep {sweep.grid.shape}; ship the whole grid")
+        raise ValueError(f"publish: the dataset has grid {sizes}, its sweep {sweep.grid.shape}; publish the whole grid")
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
-    path = _place(sweep, directory)
+    path = place_of(sweep, directory)
     with atomically(path) as temporary:
         write_netcdf(dataset, temporary, compress=True)
-    record.enter(path, dataset, sweep.n_cells, without)
+    record.add_entry(path, dataset, sweep.n_cells, without)
     _read.pop(path, None)
     return path
 
 
-def _place(sweep: Sweep, directory: Path) -> Path:
+def place_of(sweep: Sweep, directory: Path) -> Path:
     """Where a result is shipped to; a FileExistsError if something lies there that was not shipped."""
-    path, entry = directory / filename(sweep), record.read(directory).get(filename(sweep))
+    path, entry = directory / filename(sweep), record.read_record(directory).get(filename(sweep))
     if path.exists() and (entry is None or entry["file"] != checksum(path)):
-        raise FileExistsError(f"ship: {path} is not the file that {record.FILE} beside it lists: move it away")
+        raise FileExistsError(f"publish: {path} is not the file that {record.FILE} beside it lists: move it away")
     return path
 
 
@@ -76,11 +71,11 @@ def folder() -> Path | None:
     """Where shipped results lie: ``DEEPMECH_RESULTS``, else the checkout around the working directory, else the one
     that this library lies in, else the installed package; None if there are none.
 
-    A NotShipped if ``DEEPMECH_RESULTS`` names no folder.
+    A NotShippedError if ``DEEPMECH_RESULTS`` names no folder.
     """
     if chosen := os.environ.get("DEEPMECH_RESULTS"):
         if not Path(chosen).is_dir():
-            raise NotShipped(f"DEEPMECH_RESULTS = {chosen!r}: is no folder; name that of the results, or unset it")
+            raise NotShippedError(f"DEEPMECH_RESULTS = {chosen!r}: is no folder; name that of the results, or unset it")
         return Path(chosen)
     here, package = Path.cwd(), Path(__file__).parents[1]
     for above in (here, *here.parents, *package.parents):
@@ -109,24 +104,24 @@ def result(sweep: Sweep) -> xr.Dataset:
 
     Raises
     ------
-    Stale
+    StaleError
         If a shipped file is not the one of the record.
     """
     where = folder()
     if where is not None and (found := shipped(sweep, where)) is not None:
         path, whole = found
         if path not in _read:
-            entry = record.entry_of(path)
+            entry = record.read_entry(path)
             dataset = _opened(path, whole)
-            words = record.in_words(entry, whole.code)
-            _note_down(whole, {"obtained": "shipped", "of": whole.n_cells, "source": path.stem, "words": words})
+            words = record.recomputed_in_words(entry, whole.code)
+            _log_access(whole, {"obtained": "shipped", "of": whole.n_cells, "source": path.stem, "words": words})
             _read[path] = dataset.assign_attrs(obtained=f"shipped with the book; {words}")
         return part_of(_read[path], sweep)
     stores = os.environ.get("DEEPMECH_STORES")
     store = Path(stores) / f"{sweep.name}-{sweep.key}-{sweep.code}" if stores else None
     _announce(sweep, where)
     made = run(sweep, store)
-    _note_down(sweep, {"obtained": "computed", "of": sweep.n_cells})
+    _log_access(sweep, {"obtained": "computed", "of": sweep.n_cells})
     return made.assign_attrs(obtained="computed by this code")
 
 
@@ -135,7 +130,7 @@ def shipped(sweep: Sweep, where: Path) -> tuple[Path, Sweep] | None:
     if (path := where / filename(sweep)).exists():
         return path, sweep
     wholes = ((path, sweep_in(path)) for path in _named(sweep, where))
-    return next(((path, whole) for path, whole in wholes if whole.holds(sweep)), None)
+    return next(((path, whole) for path, whole in wholes if whole.contains(sweep)), None)
 
 
 def part_of(dataset: xr.Dataset, sweep: Sweep) -> xr.Dataset:
@@ -162,9 +157,9 @@ def _opened(path: Path, sweep: Sweep) -> xr.Dataset:
         dataset = read_netcdf(path)
         found = sweep_of(dataset)
     except (OSError, KeyError, ValueError) as error:
-        raise Stale(f"{path}: is no shipped result ({error}); restore the file") from None
+        raise StaleError(f"{path}: is no shipped result ({error}); restore the file") from None
     if found.key != sweep.key or dataset.attrs.get("data", sweep.data) != sweep.data:
-        raise Stale(f"{path} holds sweep {found.key}, not {sweep.key}: it was renamed or damaged")
+        raise StaleError(f"{path} holds sweep {found.key}, not {sweep.key}: it was renamed or damaged")
     return dataset
 
 
@@ -178,92 +173,8 @@ def _announce(sweep: Sweep, where: Path | None) -> None:
         sys.stderr.write(f"deepmech: computing {sweep.n_cells} cells of {sweep.name!r} ({words})\n")
 
 
-def _note_down(sweep: Sweep, what: dict[str, Any]) -> None:
+def _log_access(sweep: Sweep, what: dict[str, Any]) -> None:
     """A line in the file that ``DEEPMECH_DRAWN`` names, for whoever prints what this process draws."""
     if path := os.environ.get("DEEPMECH_DRAWN"):
         with open(path, "a", encoding="utf-8") as file:
             file.write(json.dumps({"name": sweep.name, "key": sweep.key, **what}, default=float) + "\n")
-
-
-def cli_run(
-    sweep: str | None = None,
-    *,
-    store: str | Path,
-    chunk: int | None = None,
-    workers: int = 1,
-    scheduler: str | None = None,
-    results: str | Path | None = None,
-    progress: bool | None = None,
-    trust: Collection[str] = (),
-) -> str:
-    """Run a sweep (``"module:name"`` of a :class:`Sweep` or of a function that makes one), or complete the one whose
-    store it is; returns a summary for the terminal.
-
-    ``workers`` > 1 computes chunks in that many processes, ``scheduler`` on the Dask cluster of that address;
-    ``results`` ships the whole result into that directory; ``trust`` as for :func:`verify`, of the store's own sweep.
-    """
-    if checks.check_int("sweep: workers", workers) > 1 and scheduler is not None:
-        raise ValueError(f"sweep: workers = {workers}: a cluster has its own workers; leave it out with a scheduler")
-    if sweep is None:
-        spec = sweep_at(store, trust)
-    else:
-        spec = specs.import_object(
-            sweep, f"sweep {sweep!r}: give 'module:name' of a Sweep or of a function that makes one"
-        )
-        if callable(spec):
-            try:
-                inspect.signature(spec).bind()
-            except (TypeError, ValueError) as error:
-                raise ValueError(
-                    f"sweep {sweep!r}: a function that makes a sweep takes no arguments ({error})"
-                ) from None
-            spec = spec()
-    if not isinstance(spec, Sweep):
-        raise ValueError(f"sweep {sweep!r} is a {type(spec).__name__}, not a Sweep")
-    if results is not None:
-        _place(spec, Path(results))
-    pool: AbstractContextManager[Executor | None] = nullcontext()
-    if scheduler is not None:
-        pool = connect(scheduler)
-    elif workers > 1:
-        # Fresh processes: threads of numerical libraries do not survive a fork.
-        pool = ProcessPoolExecutor(workers, get_context("spawn"), provenance.leave_with_parent)
-    with provenance.shared_by(workers), pool as executor:
-        dataset = run(spec, store, chunk=chunk, executor=executor, progress=progress)
-    grid = " × ".join(f"{n} {d}" for d, n in zip(spec.grid.dims, spec.grid.shape, strict=True))
-    shipped = f"\nshipped: {ship(dataset, results)}" if results is not None else ""
-    return (
-        f"sweep {spec.name} ({spec.key}): {grid} = {spec.n_cells} cells in {store}, {int(dataset['diverged'].sum())} "
-        f"diverged, {dataset.attrs['wall_seconds']:.1f} s of computing on {dataset.attrs['machine']}{shipped}"
-    )
-
-
-def cli_verify(
-    paths: Sequence[str | Path], *, say: Callable[[str], None] = lambda line: None, **how: Any
-) -> tuple[str, bool]:
-    """:func:`verify` stores, shipped files or directories, one line to ``say`` for each; returns the sum of it, and
-    whether something was computed again, and nothing differed."""
-    if how.get("minutes") is not None:
-        how["minutes"] /= len(paths)
-    done, skipped = [], 0
-    for report in (report for path in paths for report in verify(path, **how)):
-        outcome = "skipped" if report.reason else "verified" if report.passed else "FAILED"
-        say(f"{outcome}: {report}")
-        if report.reason:
-            skipped += 1
-        else:
-            done.append(report)
-    if skipped:
-        say("data sets that are not here: deepmech data says which they are, and fetches them")
-    if not done:
-        return (
-            f"nothing was verified: {'give more minutes' if not skipped else 'no result could be computed here'}",
-            False,
-        )
-    bits = sum(len(r.cells) for r in done if r.largest == 0)
-    worst = max((r.largest for r in done), default=0.0)
-    return (
-        f"{len(done)} of {len(done) + skipped} results recomputed, {sum(len(r.cells) for r in done)} of "
-        f"{sum(r.of for r in done)} cells: {bits} equal to the bit, largest difference otherwise {worst:.2g} of a "
-        f"number; {sum(not r.passed for r in done)} results differ"
-    ), all(r.passed for r in done)

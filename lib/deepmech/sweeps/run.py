@@ -1,0 +1,414 @@
+"""How a sweep runs: cells that a store lacks are cut into chunks, computed here or on an executor's workers, joined.
+
+Workers compute and hand results to this process, which alone writes the store: no worker needs to see its directory.
+Data are not sent: the sweep's function loads them by name where it runs.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+import traceback
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, as_completed
+from dataclasses import dataclass
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from threadpoolctl import threadpool_limits
+from tqdm import tqdm
+
+from deepmech.core import checks, provenance
+from deepmech.sweeps.store import Store, plain, read_manifest, remove_stale, start_store, unkept
+from deepmech.sweeps.sweep import Sweep
+
+
+class IncompleteError(ValueError):
+    """Cells of a grid are missing, so nothing can be said about the grid as a whole."""
+
+
+class CellsFailedError(RuntimeError):
+    """Some chunks raised; all others were computed and, with a store, kept."""
+
+
+class _NotStorableError(ValueError):
+    """A sweep's function returned what no file keeps, and will do so for the other cells."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a chunk.
+
+    Attributes
+    ----------
+    indices : range
+        Its cells.
+    dataset : xarray.Dataset or None
+        What was computed, over ``cell``; None if the function raised.
+    traceback : str
+        Of what was raised.
+    unfit : bool
+        Whether the function returned what no file keeps; ``traceback`` says what.
+    """
+
+    indices: range
+    dataset: xr.Dataset | None
+    traceback: str = ""
+    unfit: bool = False
+
+
+def run(
+    sweep: Sweep,
+    store: str | Path | None = None,
+    *,
+    chunk: int | None = None,
+    executor: Executor | None = None,
+    progress: bool | None = None,
+) -> xr.Dataset:
+    """Compute every cell that is not in the store, and return the whole grid.
+
+    May be stopped anywhere (Ctrl-C, kill -9, power) and run again, with other chunks and another executor, without
+    changing a bit of the result. One process at a time works on a store: another waits, and finds what the first made.
+
+    Parameters
+    ----------
+    sweep : Sweep
+        The grid and its function.
+    store : path, optional
+        Directory that keeps what is computed. Without it results live in memory only.
+    chunk : int, optional
+        Largest number of cells computed in one call, and lost by a kill. Default: a 32nd of the grid where a store or
+        an executor is named, else all cells at once, which trainers and simulators compute side by side.
+    executor : concurrent.futures.Executor, optional
+        Where chunks are computed (a process pool, ``client.get_executor(pure=False)`` of Dask, ...); default: here, one
+        after another. It is not shut down. Its workers only compute; the store is written by this process.
+    progress : bool, optional
+        A bar with an estimate on stderr; default: only if stderr is a terminal.
+
+    Returns
+    -------
+    xarray.Dataset
+        Variables of ``compute`` over the grid's dimensions, a boolean ``diverged``, the grid's labels, and provenance.
+
+    Raises
+    ------
+    CellsFailedError
+        Chunks that raised, by the parameters of their cells, with traceback; raised after all others were computed.
+        At once, if the function returned what no file keeps.
+    StoreError
+        The disk did not take a chunk.
+    RuntimeError
+        The executor broke down: a pool lost a process, say.
+    ValueError
+        The store belongs to another sweep or was made by other code, a worker runs other code, or chunks do not fit
+        together: their variables differ, in types say.
+
+    Examples
+    --------
+    >>> from deepmech import over
+    >>> from deepmech.sweeps import Sweep, run
+    >>> sweep = Sweep("doc", "deepmech.sweeps.example:powers", {"base": over("base", [1.0, 2.0])}, {"highest": 3})
+    >>> run(sweep, chunk=1)["power"].sel(base=2.0).values.tolist()
+    [1.0, 2.0, 4.0, 8.0]
+    """
+    if chunk is not None:
+        checks.check_int("run: chunk", chunk)
+    sweep.function()
+    if store is None:
+        made: list[xr.Dataset] = []
+        size = chunk or (sweep.n_cells if executor is None else ceil(sweep.n_cells / 32))
+        _compute(sweep, [], chunks_of(range(sweep.n_cells), size), executor, progress, made.append)
+        return _whole(sweep, made, "Run it again")
+    place = open_store(sweep, store)
+    with place.lock():
+        place.require_code(sweep.code)
+        done = place.read()
+        todo = chunks_of(missing(sweep, done), chunk or ceil(sweep.n_cells / 32))
+        _compute(sweep, done[:1], todo, executor, progress, place.write)
+    return load(sweep, store)
+
+
+def load(sweep: Sweep, store: str | Path) -> xr.Dataset:
+    """The whole grid from a store, computing nothing; IncompleteError names what is missing and how to get it.
+
+    Parameters
+    ----------
+    sweep : Sweep
+        That of the store; a ValueError names what differs.
+    store : path
+        The folder that :func:`run` was given.
+    """
+    read_manifest(store)
+    return _whole(sweep, open_store(sweep, store).read(), f"Complete it with: deepmech sweep --store {store}")
+
+
+def open_store(sweep: Sweep, path: str | Path) -> Store:
+    """Use or start the store of a sweep; a ValueError names what differs if another sweep lives there."""
+    path = Path(path)
+    if not (path / "manifest.json").exists():
+        start_store(path, {"key": sweep.key, "code": sweep.code, "sweep": sweep.to_json()})
+    remove_stale(path)
+    found = read_manifest(path)
+    if found["key"] != sweep.key:
+        other = sweep_at(path)
+        if other.key != found["key"]:
+            raise ValueError(f"{path / 'manifest.json'} is damaged (its key is not that of its sweep)")
+        raise ValueError(
+            f"{path} holds another sweep than {sweep.name!r} ({sweep.key}), {other.name!r} ({found['key']}), which "
+            f"differs in {', '.join(sweep.differences(other))}. Use another directory"
+        )
+    return Store(path, sweep.key, sweep.n_cells)
+
+
+def sweep_at(path: str | Path, trust: Collection[str] = ()) -> Sweep:
+    """The sweep of a store; ``trust`` as for :meth:`.Sweep.from_json`."""
+    try:
+        return Sweep.from_json(read_manifest(path)["sweep"], trust)
+    except ValueError as error:
+        raise ValueError(f"{Path(path) / 'manifest.json'}: {error}") from None
+
+
+def missing(sweep: Sweep, chunks: Sequence[xr.Dataset]) -> list[int]:
+    """Flat indices of the cells that no chunk holds."""
+    have = {int(i) for chunk in chunks for i in chunk["cell"].values}
+    return [i for i in range(sweep.n_cells) if i not in have]
+
+
+def chunks_of(indices: Sequence[int], size: int) -> list[range]:
+    """Ranges of at most ``size`` consecutive indices that together cover ``indices`` (sorted).
+
+    Examples
+    --------
+    >>> chunks_of([0, 1, 2, 5, 6], 2)
+    [range(0, 2), range(2, 3), range(5, 7)]
+    """
+    ranges: list[range] = []
+    for i in indices:
+        if ranges and i == ranges[-1].stop and len(ranges[-1]) < size:
+            ranges[-1] = range(ranges[-1].start, i + 1)
+        else:
+            ranges.append(range(i, i + 1))
+    return ranges
+
+
+def _compute(
+    sweep: Sweep,
+    like: list[xr.Dataset],
+    todo: list[range],
+    executor: Executor | None,
+    progress: bool | None,
+    keep: Callable[[xr.Dataset], Any],
+) -> None:
+    """Have chunks computed, and ``keep`` each that is alike the first of ``like``, or else the first that comes."""
+    failed: list[Outcome] = []
+    left, quiet = sum(map(len, todo)), not sys.stderr.isatty() if progress is None else not progress
+    how: dict[str, Any] = {"desc": sweep.name, "unit": "cell", "disable": quiet, "file": sys.stderr}
+    with tqdm(total=sweep.n_cells, initial=sweep.n_cells - left, **how) as bar:
+        for outcome in _outcomes(sweep, todo, executor):
+            if outcome.unfit:
+                raise CellsFailedError(f"sweep {sweep.name!r}: {outcome.traceback}")
+            if outcome.dataset is None:
+                failed.append(outcome)
+            else:
+                if (code := outcome.dataset.attrs["code"]) != sweep.code:
+                    raise ValueError(
+                        f"sweep {sweep.name!r}: a worker runs other code ({code}; this is {sweep.code}): install the "
+                        "same version everywhere, and start the workers again"
+                    )
+                like = like or [outcome.dataset]
+                _require_alike(sweep, like[0], outcome.dataset)
+                keep(outcome.dataset)
+            bar.update(len(outcome.indices))
+    if failed:
+        cells = [i for outcome in failed for i in outcome.indices]
+        raise CellsFailedError(
+            f"sweep {sweep.name!r}: {len(cells)} of {sweep.n_cells} cells were in chunks that raised: "
+            f"{sweep.describe(cells)}. All other cells are kept if a store was given. The first:\n{failed[0].traceback}"
+        )
+
+
+def _outcomes(sweep: Sweep, todo: list[range], executor: Executor | None) -> Iterator[Outcome]:
+    if executor is None:
+        yield from (compute_chunk(sweep, indices) for indices in todo)
+        return
+    waiting: dict[Future[Outcome], range] = {}
+    try:
+        for indices in todo:
+            waiting[executor.submit(compute_chunk, sweep, indices)] = indices
+        for future in as_completed(waiting):
+            try:
+                yield future.result()
+            except (BrokenExecutor, CancelledError):
+                raise
+            except Exception:  # lost on the way: a worker died, or the result could not travel
+                yield Outcome(waiting[future], None, traceback.format_exc())
+    except (BrokenExecutor, CancelledError) as error:
+        raise RuntimeError(
+            f"sweep {sweep.name!r}: a worker process died (out of memory?) or the cluster was lost ({error}). Finished "
+            "chunks are kept if a store was given; run again to go on"
+        ) from error
+    finally:
+        for future in waiting:
+            future.cancel()
+
+
+def compute_chunk(sweep: Sweep, indices: range) -> Outcome:
+    """Compute some cells; runs in this process or on a worker, and never raises because of the cells."""
+    start = time.perf_counter()
+    try:
+        dataset = compute_cells(sweep, indices, sweep.fixed)
+    except _NotStorableError as error:
+        return Outcome(indices, None, str(error), unfit=True)
+    except (Exception, SystemExit):
+        return Outcome(indices, None, traceback.format_exc())
+    made = {
+        "code": sweep.code,
+        "versions": provenance.versions_in_words(),
+        "machine": provenance.machine(),
+        "device": str(dataset.attrs.get("device", "cpu")),
+        "dtype": str(dataset.attrs.get("dtype", "as computed")),
+        "wall_seconds": time.perf_counter() - start,
+    }
+    dataset = dataset.assign_coords(cell=np.asarray(indices))
+    dataset.attrs = made
+    return Outcome(indices, dataset)
+
+
+def compute_cells(sweep: Sweep, indices: Sequence[int], fixed: Mapping[str, Any]) -> xr.Dataset:
+    """What the sweep's function makes of some cells, with ``diverged`` for each.
+
+    A function that knows better returns its own ``diverged``; otherwise a cell counts as diverged if any of its numbers
+    is not finite. Such cells are kept like all others.
+
+    The library behind NumPy's products has one thread meanwhile: it cuts its sums by their number, and what follows
+    would depend on it (a long descent by 0.18 of its range). What is computed from a variable loses its name and units:
+    they would be those of another quantity.
+    """
+    with threadpool_limits(1, "blas"), xr.set_options(keep_attrs=False):
+        dataset = sweep.function()(sweep.slice(indices), **fixed)
+    if wrong := _why_not_stored(sweep, dataset, indices):
+        raise _NotStorableError(f"{sweep.compute} returned {wrong}")
+    dataset = dataset.drop_vars([k for k, v in dataset.coords.items() if "cell" in v.dims]).transpose("cell", ...)
+    dataset = plain(dataset)
+    if "diverged" in dataset:
+        return dataset
+    bad = np.zeros(len(indices), bool)
+    for array in dataset.data_vars.values():
+        if array.dtype.kind == "f":
+            bad |= ~np.isfinite(array.values.reshape(len(indices), -1)).all(axis=1)
+    return dataset.assign(diverged=("cell", bad))
+
+
+def _why_not_stored(sweep: Sweep, dataset: Any, indices: Sequence[int]) -> str:
+    """What is wrong with the result of a sweep's function, in words; nothing, if a file keeps it as it is."""
+    if not isinstance(dataset, xr.Dataset):
+        return f"a {type(dataset).__name__}; it must return an xarray.Dataset"
+    if not dataset.data_vars:
+        return "no variables"
+    for name, array in dataset.data_vars.items():
+        if array.sizes.get("cell") != len(indices):
+            return f"{name!r} with dims {dict(array.sizes)}; one must be 'cell', of length {len(indices)}"
+    if "cell" in dataset.coords and not np.array_equal(dataset["cell"], indices):
+        return f"cells {dataset['cell'].values}; it was given {list(indices)}"
+    if isinstance(dataset.indexes.get(name := next(iter(dataset.indexes), ""), None), pd.MultiIndex):
+        return f"the coordinate {name!r} of several levels, which a file does not keep: reset_index it"
+    for name, variable in dataset.variables.items():
+        if name in dataset.coords and "cell" in variable.dims:
+            continue  # the grid's own labels take its place
+        if wrong := unkept(name, variable, aside=name in dataset.coords and name not in variable.dims):
+            return f"a variable that {wrong}" if "name" in wrong[:12] else f"{name!r}, which {wrong}"
+        if name in sweep.grid.coords:
+            return f"{name!r}, which is the name of a label of the grid"
+        if taken := {*variable.dims} & {*sweep.grid.dims}:
+            return f"{name!r} with a dimension named like one of the grid, {min(map(str, taken))!r}"
+    return ""
+
+
+def _whole(sweep: Sweep, chunks: Sequence[xr.Dataset], remedy: str) -> xr.Dataset:
+    """The labelled grid with its provenance; an error that says which cells are missing."""
+    if absent := missing(sweep, chunks):
+        raise IncompleteError(
+            f"sweep {sweep.name!r} is incomplete: {len(absent)} of {sweep.n_cells} cells are missing: "
+            f"{sweep.describe(absent)}. {remedy}"
+        )
+
+    def of_chunks(name: str) -> str:
+        return " | ".join(sorted({str(chunk.attrs.get(name, "unknown")) for chunk in chunks}))
+
+    for chunk in chunks[1:]:
+        _require_alike(sweep, chunks[0], chunk)
+    made = provenance.attributes(
+        spec=json.dumps(sweep.to_json()),
+        seed=seed_in_words(sweep),
+        device=of_chunks("device"),
+        dtype=chunks[0].attrs.get("dtype", "as computed"),
+        wall_seconds=sum(chunk.attrs.get("wall_seconds", 0.0) for chunk in chunks),
+    )
+    made |= {name: of_chunks(name) for name in ("code", "versions", "machine")}
+    made |= {"sweep": sweep.name, "sweep_key": sweep.key, "data": sweep.data, "chunks": len(chunks)}
+    return unfold(sweep, join(chunks)).assign_attrs(made)
+
+
+def seed_in_words(sweep: Sweep) -> str:
+    """The seed of all cells, or where it is found."""
+    return str(sweep.fixed.get("seed", "in cells" if "seed" in sweep.cells else "none"))
+
+
+def join(chunks: Sequence[xr.Dataset]) -> xr.Dataset:
+    """All cells along one dimension ``cell``, in order."""
+    cells = xr.concat(chunks, "cell", data_vars="all", coords="minimal", compat="override", join="exact")
+    return cells.sortby("cell")
+
+
+def _require_alike(sweep: Sweep, one: xr.Dataset, two: xr.Dataset) -> None:
+    """A ValueError unless two chunks differ in the numbers of their cells alone: joined, they would be other numbers,
+    and which depended on how cells were cut into chunks."""
+    for name in sorted({*one.variables, *two.variables} - {"cell"}, key=str):
+        said = [_in_words(chunk, name) for chunk in (one, two)]
+        if said[0] == said[1] and "cell" not in one[name].dims and not equal_bits(one[name].values, two[name].values):
+            said = ["some values", "others"]
+        if said[0] != said[1]:
+            raise ValueError(
+                f"sweep {sweep.name!r}: {name!r} is {said[0]} in cells {sweep.describe(one['cell'].values.tolist())}, "
+                f"and {said[1]} in cells {sweep.describe(two['cell'].values.tolist())}. {sweep.compute} must return "
+                f"the same variables, of the same types, for all cells"
+            )
+
+
+def _in_words(chunk: xr.Dataset, name: Any) -> str:
+    """All about a variable but the numbers of cells."""
+    if name not in chunk.variables:
+        return "missing"
+    variable = chunk.variables[name]
+    kind = "text" if variable.dtype.kind in "OTU" else str(variable.dtype)
+    sizes = ", ".join(f"{d}: {n}" if d != "cell" else "cell" for d, n in variable.sizes.items())
+    said = "; ".join(f"{key} = {value!r}" for key, value in sorted(variable.attrs.items()))
+    return f"{'a coordinate ' * (name in chunk.coords)}of type {kind} ({sizes}{'; ' * bool(said)}{said})"
+
+
+def equal_bits(one: np.ndarray, two: np.ndarray) -> bool:
+    """Whether two arrays are equal bit by bit; all not-a-numbers count as one value."""
+    # Words come back from a file as another kind of array; numbers never do.
+    kinds = {one.dtype.kind, two.dtype.kind}
+    if one.shape != two.shape or (len(kinds) > 1 and not kinds <= set("UOT")):
+        return False
+    if kinds != {"f"}:
+        return bool(np.array_equal(one, two))
+    # +0 and -0 compare equal but are different bits.
+    return bool(np.all(np.isnan(one) & np.isnan(two) | (one == two) & (np.signbit(one) == np.signbit(two))))
+
+
+def unfold(sweep: Sweep, cells: xr.Dataset) -> xr.Dataset:
+    """The Dataset over the grid from one over ``cell`` (complete and in order), with the grid's labels."""
+    variables = {}
+    for name, array in cells.data_vars.items():
+        dims, values = sweep.grid.unflatten(array.values, *map(str, array.dims[1:]))
+        variables[name] = (dims, values, array.attrs)
+    coords: dict[Any, Any] = {k: v for k, v in cells.coords.items() if "cell" not in v.dims} | dict(sweep.grid.coords)
+    coords |= {name: varied for name, varied in sweep.cells.items() if name not in coords and name not in variables}
+    return xr.Dataset(variables, coords)
