@@ -16,17 +16,18 @@ SIGMA = 0.3
 
 def sliding_run(
     speed=1e-7, slowing=0.0, temperatures=TEMPERATURES, n_seeds=4, waits=(10_000, 20_000), spread=0.02, times=TIMES,
-    phase="regularised", levels=(1.0, 1.0),
+    phase="regularised", levels=(1.0, 1.0), bend=1.0, cooling=0.0,
 ) -> xr.Dataset:  # fmt: skip
     """A phase's walks, as :func:`.phases.runs` gives them, of weights that are kicked and slide.
 
-    The displacement after t steps is normal with variance 2Dt + (vt)²; v falls with the wait as exp(-slowing · wait),
-    and the spread of the weights differs from seed to seed by ``spread``.
+    The displacement after t steps is normal with variance 2Dt + (vt)^(2·bend); v falls with the wait as
+    exp(-slowing · wait), D as exp(-cooling · wait), and the spread of weights differs from seed to seed by ``spread``.
     """
     sigma = SIGMA * np.exp(spread * np.linspace(-1, 1, n_seeds))
     seed, temperature, waiting, time, chi = np.ix_(range(n_seeds), temperatures, waits, np.asarray(times, float), CHI)
     window = sigma[seed] / chi
-    variance = 2 * walks.diffusion(1.0) * temperature * time + (speed * np.exp(-slowing * waiting) * time) ** 2
+    slide = (speed * np.exp(-slowing * waiting) * time) ** (2 * bend)
+    variance = 2 * walks.diffusion(1.0) * temperature * np.exp(-cooling * waiting) * time + slide
     with np.errstate(divide="ignore"):
         overlap = erf(window / np.sqrt(2 * variance))
     coords = {
