@@ -8,8 +8,8 @@ import pytest
 from miniature import ROOT
 from sklearn.datasets import load_digits
 
-from deepmech.data import datasets
-from deepmech.data.datasets import SOURCES
+from deepmech.data import prepare
+from deepmech.data.catalogue import SOURCES
 from deepmech_book.build.sources import Checkout
 
 REAL = Checkout(ROOT)
@@ -114,8 +114,8 @@ def enlarged(name):
 @pytest.fixture
 def stand_in(monkeypatch, tmp_path):
     """Bundled digits in place of images that may not be here, under the checksums that shipped results name."""
-    monkeypatch.setattr(datasets, "_downloaded", enlarged)
-    monkeypatch.setattr(datasets, "checksum", lambda path, source: "bundled digits")
+    monkeypatch.setattr(prepare, "_downloaded", enlarged)
+    monkeypatch.setattr(prepare, "checksum", lambda path, source: "bundled digits")
     monkeypatch.setenv("DEEPMECH_DATA", str(tmp_path))
     monkeypatch.delenv("DEEPMECH_STORES", raising=False)
     forget()

@@ -18,8 +18,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deepmech.core.random import Stream
-from deepmech.data import DataCorruptError, DataMissingError, cli_fetch, cli_status, datasets, fingerprint, load, resize
-from deepmech.data.datasets import state
+from deepmech.data import (
+    DataCorruptError,
+    DataMissingError,
+    catalogue,
+    cli_fetch,
+    cli_status,
+    fingerprint,
+    load,
+    resize,
+)
+from deepmech.data.catalogue import state
 
 SIZES = {"train": 30, "t10k": 20}
 
@@ -52,8 +61,8 @@ def small(monkeypatch, tmp_path, contents):
             known.append(replace(file, count=SIZES[file.name.split("-")[0]], content_sha256=content))
         return replace(source, files=tuple(known))
 
-    monkeypatch.setitem(datasets.SOURCES, "mnist", shrink(datasets.MNIST))
-    monkeypatch.setitem(datasets.SOURCES, "fashion-mnist", shrink(datasets.FASHION))
+    monkeypatch.setitem(catalogue.SOURCES, "mnist", shrink(catalogue.MNIST))
+    monkeypatch.setitem(catalogue.SOURCES, "fashion-mnist", shrink(catalogue.FASHION))
     return tmp_path
 
 
@@ -140,7 +149,7 @@ def test_the_same_content_in_another_gzip_wrapping_is_the_same_data(installed, n
 OFFICIAL = [
     pytest.param(name, marks=pytest.mark.skipif(not ready, reason=f"{name} is not in the data directory"))
     for name in ("mnist", "fashion-mnist")
-    for ready in [all(path.is_file() for path in datasets.SOURCES[name].paths().values())]
+    for ready in [all(path.is_file() for path in catalogue.SOURCES[name].paths().values())]
 ]
 
 
@@ -182,15 +191,15 @@ def test_cifar_files_of_a_wrong_length_or_content(small):
 
 def test_a_fingerprint_reads_a_file_of_unknown_content_once_until_it_changes(small, monkeypatch):
     """Copies of CIFAR-10 from JPEG images differ: these are known by what lies here."""
-    jpeg = datasets.CIFAR10_JPEG
+    jpeg = catalogue.CIFAR10_JPEG
     few = replace(jpeg, files=tuple(replace(f, count=10) for f in jpeg.files))
-    monkeypatch.setitem(datasets.SOURCES, "cifar10-jpeg", few)
+    monkeypatch.setitem(catalogue.SOURCES, "cifar10-jpeg", few)
     folder = small / jpeg.folder
     folder.mkdir()
     for i, file in enumerate(jpeg.files):
         (folder / file.name).write_bytes((bytes([i]) + bytes(3072)) * 10)
-    seen, real = [], datasets.read
-    monkeypatch.setattr(datasets, "read", lambda path, source: seen.append(path.name) or real(path, source))
+    seen, real = [], catalogue.read
+    monkeypatch.setattr(catalogue, "read", lambda path, source: seen.append(path.name) or real(path, source))
     expected = load("cifar10-jpeg").fingerprint
     seen.clear()
     assert fingerprint("cifar10-jpeg") == fingerprint("cifar10-jpeg") == expected
@@ -232,8 +241,8 @@ def server(tmp_path_factory):
 def mirrored(small, server, contents, monkeypatch):
     for name, raw in contents.items():
         (server.folder / name).write_bytes(raw)
-    source = replace(datasets.SOURCES["mnist"], mirrors=(server.url + "gone/", server.url))
-    monkeypatch.setitem(datasets.SOURCES, "mnist", source)
+    source = replace(catalogue.SOURCES["mnist"], mirrors=(server.url + "gone/", server.url))
+    monkeypatch.setitem(catalogue.SOURCES, "mnist", source)
     return server
 
 
@@ -279,14 +288,14 @@ def test_a_wrong_checksum_leaves_nothing_behind(mirrored, small, contents):
 
 
 def test_no_network_says_what_to_do(small, monkeypatch):
-    source = replace(datasets.SOURCES["mnist"], mirrors=("http://127.0.0.1:1/",))
-    monkeypatch.setitem(datasets.SOURCES, "mnist", source)
+    source = replace(catalogue.SOURCES["mnist"], mirrors=("http://127.0.0.1:1/",))
+    monkeypatch.setitem(catalogue.SOURCES, "mnist", source)
     with pytest.raises(DataMissingError, match=r"refused.*digits, .* need no download"):
         cli_fetch(["mnist"])
 
 
 def test_cifar_comes_out_of_its_archive(small, server, monkeypatch):
-    batches = {f.name: bytes([i]) + bytes([i] * 3072) for i, f in enumerate(datasets.CIFAR10.files)}
+    batches = {f.name: bytes([i]) + bytes([i] * 3072) for i, f in enumerate(catalogue.CIFAR10.files)}
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz") as tar:
         for name, raw in batches.items():
@@ -299,12 +308,12 @@ def test_cifar_comes_out_of_its_archive(small, server, monkeypatch):
         return hashlib.sha256(raw).hexdigest()
 
     source = replace(
-        datasets.CIFAR10,
+        catalogue.CIFAR10,
         mirrors=(server.url,),
-        files=tuple(replace(f, count=1, content_sha256=sha(batches[f.name])) for f in datasets.CIFAR10.files),
-        archive=(datasets.CIFAR10.archive[0], sha(packed.getvalue())),
+        files=tuple(replace(f, count=1, content_sha256=sha(batches[f.name])) for f in catalogue.CIFAR10.files),
+        archive=(catalogue.CIFAR10.archive[0], sha(packed.getvalue())),
     )
-    monkeypatch.setitem(datasets.SOURCES, "cifar10", source)
+    monkeypatch.setitem(catalogue.SOURCES, "cifar10", source)
     (small / source.archive[0]).write_bytes(b"an archive of the user's own")
     assert cli_fetch(["cifar10"]) == "cifar10: ready (checksums agree)"
     data = load("cifar10")
@@ -325,10 +334,10 @@ def test_names_that_cannot_be_fetched(small):
 
 def test_the_data_directory_follows_the_environment(monkeypatch, tmp_path):
     monkeypatch.setenv("DEEPMECH_DATA", str(tmp_path))
-    assert datasets.data_directory() == tmp_path
+    assert catalogue.data_directory() == tmp_path
     assert cli_status().startswith(f"data directory: {tmp_path} (DEEPMECH_DATA)")
     monkeypatch.setenv("DEEPMECH_DATA", "")
-    assert datasets.data_directory().name == "deepmech"
+    assert catalogue.data_directory().name == "deepmech"
 
 
 REAL = Path(os.environ.get("DEEPMECH_DATA", "")) / "mnist" / "train-images-idx3-ubyte.gz"
@@ -445,9 +454,9 @@ def test_a_fingerprint_is_refused_where_its_samples_would_be():
                 fingerprint(name, **wrong)
 
 
-@pytest.mark.parametrize("name", sorted({*datasets.SOURCES, *datasets.GEOMNIST, "digits"}))
+@pytest.mark.parametrize("name", sorted({*catalogue.SOURCES, *catalogue.GEOMNIST, "digits"}))
 def test_an_images_own_size_is_no_size(name):
-    own = datasets.SOURCES[name].shape[1] if name in datasets.SOURCES else 8 if name == "digits" else 32
+    own = catalogue.SOURCES[name].shape[1] if name in catalogue.SOURCES else 8 if name == "digits" else 32
     counts = {"n_train": 6, "n_test": 3}
     assert fingerprint(name, own, **counts) == fingerprint(name, **counts) != fingerprint(name, own - 1, **counts)
 

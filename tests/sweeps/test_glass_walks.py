@@ -9,7 +9,7 @@ import xarray as xr
 
 from deepmech import Dynamics, Preparation, over, settle, sweeps
 from deepmech.core.random import Stream
-from deepmech.data.datasets import state
+from deepmech.data.catalogue import state
 from deepmech.sweeps import run
 from deepmech_book.analysis.glass import phases, transitions
 from deepmech_book.sweeps.glass import minima, preparation, walks

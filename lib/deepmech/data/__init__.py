@@ -1,18 +1,18 @@
-"""Datasets by name: ``load("digits")`` needs no download; ``deepmech data fetch mnist`` brings the others."""
+"""Datasets by name: ``load("digits")`` needs no download; ``deepmech data fetch mnist`` brings the others.
 
-from deepmech.data.datasets import (
-    Data,
+:mod:`~deepmech.data.catalogue` has the published files, :mod:`~deepmech.data.prepare` makes arrays of them, and
+:mod:`~deepmech.data.geomnist` draws images.
+"""
+
+from deepmech.data.catalogue import (
     DataCorruptError,
     DataError,
     DataMissingError,
     cli_fetch,
     cli_status,
     data_directory,
-    fingerprint,
-    load,
-    names,
-    resize,
 )
+from deepmech.data.prepare import Data, fingerprint, load, names, resize
 
 __all__ = [
     "Data",

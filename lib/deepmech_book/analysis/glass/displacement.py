@@ -133,7 +133,9 @@ def early_diffusion(run: xr.Dataset, temperature: float) -> tuple[Estimate, Esti
 
 
 def cages(runs: Mapping[str, xr.Dataset], start: float = 10) -> dict[str, float]:
-    """How clearly displacements of each phase show a cage (:func:`deepmech.metrics.relaxation.rise_after_plateau`): 0 for none.
+    """How clearly displacements of each phase show a cage: 0 for none.
+
+    By :func:`deepmech.metrics.relaxation.rise_after_plateau`.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ from deepmech import data as sets
 from deepmech.core.random import Stream
 from deepmech.core.specs import digest
 from deepmech.data import Data, load
-from deepmech.data.datasets import GEOMNIST
+from deepmech.data.catalogue import GEOMNIST
 
 
 @dataclass(frozen=True)
