@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from deepmech.core.estimates import Estimate
 from deepmech.core.random import Stream
 from deepmech_book.bench import fresh_networks as fresh
+from deepmech_book.bench import tables
+from deepmech_book.bench.judge import Judgement
 from deepmech_book.sweeps.extras.zoo import LEVELS, SIZE
 
 STARS = 40
@@ -92,3 +95,30 @@ def test_a_measure_beside_another_is_an_estimate_of_both_and_of_their_difference
     assert (found.value, found.null, found.difference) == (0, 0.5, (-0.5, -0.5)) and found.n == STARS
     errors = {fresh.BEND: true, "one": blind, "two": blind, fresh.HELD_OUT[0]: true}
     assert fresh.less_median(errors, STARS).interval == (-0.5, -0.5)
+
+
+def test_a_table_of_several_parts_has_the_errors_and_intervals_of_each_in_the_order_of_the_last(record, monkeypatch):
+    true = fresh.truth_of(record, "error")
+    laws = {"knows": lambda r: xr.DataArray(true, [r.number]), "reversed": lambda r: xr.DataArray(-true, [r.number])}
+    monkeypatch.setattr(fresh, "MEASURES", laws)
+    pairs = {part: fresh.pairs_of(record, part) for part in ("fit", "loss")}
+    values, (low, high), found = tables.errors_of_parts({part: record for part in pairs}, pairs)
+    assert values.dims == ("measure", "part") and list(values.measure) == ["knows", "reversed"]
+    assert values.sel(measure="knows").values.tolist() == [0, 0] and values.sel(measure="reversed").values.tolist() == [
+        1,
+        1,
+    ]
+    assert (low <= values).all() and (values <= high).all() and found["fit"]["knows"].value == 0
+
+
+def test_the_least_worst_error_leaves_measures_of_held_out_samples_out():
+    runs = {"one": np.array([[1.0, 0.0], [1.0, 2.0]]), "two": np.array([[0.5, 0.5], [0.5, 0.5]])}
+    total = np.full((2, 2), 2.0)
+
+    def judgement(wrong):
+        worst = Estimate(float((wrong.sum(0) / total.sum(0)).max()), 0.0, 1.0)
+        return Judgement(xr.DataArray(np.zeros(2), dims="environment"), worst, worst, (wrong, total))
+
+    found = {name: judgement(wrong) for name, wrong in runs.items()} | {fresh.HELD_OUT[0]: judgement(np.zeros((2, 2)))}
+    best, least = tables.least_worst(found)
+    assert best == "two" and float(least.value) == 0.25

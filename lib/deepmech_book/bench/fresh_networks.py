@@ -199,7 +199,9 @@ def sign_error(measure: np.ndarray, pairs: Pairs, of_first: np.ndarray | None = 
 def sign_errors(record: xr.Dataset, pairs: Pairs) -> dict[str, SignError]:
     """Of all measures of the book that give one number for each network, by name."""
     hidden = without_test(record)
-    return {name: sign_error(of(hidden).values.astype(float), pairs) for name, of in MEASURES.items()}
+    with np.errstate(divide="ignore"):  # the logarithm of a margin or a gradient that is 0
+        values = {name: of(hidden).values.astype(float) for name, of in MEASURES.items()}
+    return {name: sign_error(one, pairs) for name, one in values.items()}
 
 
 def without_test(record: xr.Dataset) -> xr.Dataset:

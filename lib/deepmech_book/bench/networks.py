@@ -17,7 +17,7 @@ import xarray as xr
 
 from deepmech_book.bench.judge import in_words, leaderboard
 from deepmech_book.bench.measures import MEASURES, Measure
-from deepmech_book.sweeps.extras.zoo import DATASETS, LEVELS, SIZE, STARS, STOPS, VERSION, made, settings_of, zoo
+from deepmech_book.sweeps.extras.zoo import DATASETS, LEVELS, SIZE, STARS, STOPS, VERSION, later, made, settings_of, zoo
 from deepmech_book.sweeps.shipped import result
 
 __all__ = ["cli_bench", "cli_zoo", "own_measures", "record"]
@@ -30,14 +30,16 @@ def _settings(numbers: tuple[int, ...]) -> dict[str, np.ndarray]:
     return {name: np.array([s[name] for s in settings]) for name in ("data", "seed", *LEVELS)}
 
 
-def record(stop: str = "loss", stars: int = STARS) -> xr.Dataset:
+def record(stop: str = "loss", stars: int = STARS, prediction: str | None = None) -> xr.Dataset:
     """What ships of the zoo, over ``number``, at one stop, with the settings as coordinates along ``number``.
 
-    Networks that diverged or never came to the stop are left out; a ValueError for an unknown stop.
+    With ``prediction``, those networks on which it was judged instead (a key of :data:`.zoo.LATER`). Networks that
+    diverged or never came to the stop are left out; a ValueError for an unknown stop.
     """
     if stop not in STOPS:
         raise ValueError(f"record: stop = {stop!r}: must be one of {', '.join(map(repr, STOPS))}")
-    parts = [result(zoo(name, stars)) for name in dict.fromkeys(DATASETS)]
+    names = dict.fromkeys(DATASETS)
+    parts = [result(zoo(name, stars) if prediction is None else later(prediction, name)) for name in names]
     whole = xr.concat(parts, "number", combine_attrs="drop", coords="minimal", compat="override").sortby("number")
     named = _settings(tuple(whole.number.values.tolist()))
     whole = whole.assign_coords({name: ("number", values) for name, values in named.items()}).sel(stop=stop, drop=True)

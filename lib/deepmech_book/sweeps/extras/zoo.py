@@ -113,6 +113,26 @@ def zoo(dataset: str = "mnist", stars: int = STARS) -> Sweep:
     return sweep(VERSION, "extras.zoo", cells, {"name": dataset, **IMAGES}, **fixed)
 
 
+LATER = {"fresh": (range(5040, 5472), {"seed": 1}), "more": (range(5472, 6912), {"n_test": 10_000, "seed": 2})}
+"""Networks on which predictions were judged (``book/laws``), by name: their numbers, and which images they see."""
+
+
+def later(name: str, dataset: str = "mnist") -> Sweep:
+    """The networks of one data set on which a prediction was judged that had been frozen before: one of :data:`LATER`.
+
+    Examples
+    --------
+    >>> later("fresh", "fashion-mnist").n_cells
+    216
+    """
+    numbers, images = LATER[name]
+    whole = zoo(dataset, len(DATASETS))
+    recipe = {"name": dataset, **IMAGES, **images}
+    cells = {"number": [n for n in numbers if settings_of(n)["data"] == dataset]}
+    rest = {key: value for key, value in whole.fixed.items() if key != "data"}
+    return sweep(f"{VERSION}-{name}", "extras.zoo", cells, recipe, **rest)
+
+
 # Training has equal bits everywhere; what is measured of it are sums of libraries. Shares are of 500 samples.
 @verification_policy(tolerance={"*": 3e-2})
 def train_zoo(
