@@ -27,7 +27,7 @@ from torch import nn
 from deepmech.core import provenance
 from deepmech.core.random import Stream
 from deepmech.trainers import MLP, Training
-from deepmech.trainers.engines.compiled.mlp import Fused
+from deepmech.trainers.engines.compiled.mlp import CompiledMLP
 from deepmech.trainers.specs import Member
 
 try:
@@ -122,10 +122,10 @@ def torch_ensemble(n: int, batch: int, dropout: float) -> Callable[[], None]:
 
 def fused(n: int, batch: int, dropout: float) -> Callable[[], None]:
     member = Member(MLP(dropout=dropout), Training(batch_size=batch), 0, "benchmark")
-    trained = Fused(member, Fused.prepare(random_data(n), "float32"))
+    trained = CompiledMLP(member, CompiledMLP.prepare(random_data(n), "float32"))
 
     def epoch() -> None:
-        trained.run_epoch(1)
+        trained.step(1)
 
     return epoch
 

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from deepmech.core.random import Stream
 from deepmech.metrics.separation import data_separation
 from deepmech.trainers import MLP, Training
-from deepmech.trainers.engines.compiled.mlp import Fused
+from deepmech.trainers.engines.compiled.mlp import CompiledMLP
 from deepmech.trainers.specs import Member
 from deepmech_book.sweeps.extras import zoo
 from deepmech_book.sweeps.extras.layer_diagnostics import RANDOM, WORST, LayerDiagnostics
@@ -59,10 +59,10 @@ def pictures(n=120, d=20, classes=3):
 def trained(request):
     data = pictures()
     network = MLP(depth=4, width=9, slope=0.1, batch_norm=request.param, dropout=0.1)
-    engine = Fused(Member(network, Training(batch_size=16), 0), Fused.prepare(data, "float32"))
+    engine = CompiledMLP(Member(network, Training(batch_size=16), 0), CompiledMLP.prepare(data, "float32"))
     anatomy = LayerDiagnostics(engine, data, 40, 8)
     for epoch in range(1, 6):
-        engine.run_epoch(epoch)
+        engine.step(epoch)
     return engine, anatomy, data, anatomy.measured()
 
 

@@ -24,7 +24,7 @@ class Oracle:
         trained = [p for p in module.parameters() if p.requires_grad]
         self.dtype, self.optimizer = trained[0].dtype, OPTIMIZERS[member.training.optimizer](trained, member.training)
 
-    def run_epoch(self, epoch):
+    def step(self, epoch):
         self.optimizer.param_groups[0]["lr"] = self.member.settings(epoch).learning_rate
         losses = []
         for step, index in self.member.batches(epoch, len(self.y)):

@@ -70,7 +70,7 @@ def test_initial_weights_are_uniform_with_torch_s_bound_and_a_convolution_s_bias
         assert np.abs(before[f"{name}.bias"]).max() <= bound and before[f"{name}.bias"].std() > 0
     one = Oracle(network, Member(CNN(convolutions=2, channels=16), Training(epochs=3), 0), DATA)
     for epoch in (1, 2, 3):
-        one.run_epoch(epoch)
+        one.step(epoch)
     changed = {name for name, p in network.named_parameters() if not np.array_equal(before[name], p.detach())}
     assert {k for k in before if "convolution" in k and "bias" in k}.isdisjoint(changed)
     assert {"convolution.0.weight", "convolution.1.weight", "linear.weight", "linear.bias", "norm.1.bias"} <= changed

@@ -10,8 +10,8 @@ from trainer_data import clusters
 
 from deepmech import over
 from deepmech.trainers import CNN, MLP, Training, train
-from deepmech.trainers.engines.compiled.mlp import Fused
-from deepmech.trainers.engines.torch_func import Torch
+from deepmech.trainers.engines.compiled.mlp import CompiledMLP
+from deepmech.trainers.engines.torch_func import TorchEnsemble
 from deepmech.trainers.run import Call, true_products
 from deepmech.trainers.specs import Member
 
@@ -56,8 +56,8 @@ def test_members_are_the_same_to_rounding_in_any_group_and_to_the_bit_after_one_
         return train(**made, engine="torch", **how)
 
     many = trained(together=21)
-    member, shared = Member(MLP(depth=4, width=9), Training(dtype="float64"), 0), Torch.prepare(DATA, "float64")
-    need = Torch.bytes_per_member(member, Torch.module(member, shared), shared)
+    member, shared = Member(MLP(depth=4, width=9), Training(dtype="float64"), 0), TorchEnsemble.prepare(DATA, "float64")
+    need = TorchEnsemble.bytes_per_member(member, TorchEnsemble.module(member, shared), shared)
     for how in ({"memory": 1.5 * need}, {"memory": 4 * need}, {"together": 4}):
         xr.testing.assert_allclose(trained(**{"together": 21} | how), many, rtol=1e-9)
     one_by_one = trained(threads=2)
@@ -95,7 +95,7 @@ def test_what_auto_chooses(monkeypatch):
     with pytest.raises(ValueError, match="'compiled' knows no GPU"):
         Call("train", seed=0, experiment="", engine="compiled")
     monkeypatch.undo()
-    wide = train(MLP(depth=2, width=Fused.WIDEST + 1), Training(epochs=1), DATA)
+    wide = train(MLP(depth=2, width=CompiledMLP.WIDEST + 1), Training(epochs=1), DATA)
     assert wide.attrs["not_compiled"] == "torch is faster beyond width 700"
     assert "not_compiled" not in train(MLP(depth=2, width=3), Training(epochs=1), DATA).attrs
 

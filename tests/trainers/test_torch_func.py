@@ -19,7 +19,7 @@ from trainer_data import clusters, pictures
 
 from deepmech.core.random import Stream
 from deepmech.trainers import CNN, MLP, Training
-from deepmech.trainers.engines.torch_func import StackedModules, Torch, structure
+from deepmech.trainers.engines.torch_func import StackedModules, TorchEnsemble, structure
 from deepmech.trainers.modules import Convolutional, Dropout, LeakyReLU, Residual, made
 from deepmech.trainers.rules import OPTIMIZERS
 from deepmech.trainers.specs import Member, Own
@@ -129,7 +129,7 @@ def test_whole_numbers_as_inputs():
     text = SimpleNamespace(x_train=words, x_test=words[:9], y_train=y, y_test=y[:9], n_classes=3)
     network = own(lambda: nn.Sequential(nn.Embedding(10, 4), nn.Flatten(), nn.Linear(24, 3)))
     many = engine([Member(network, DOUBLE, s) for s in (0, 1)], text)
-    losses = np.array([many.run_epoch(e) for e in range(1, 200)])
+    losses = np.array([many.step(e) for e in range(1, 200)])
     assert (losses[-1] < 0.9 * losses[0]).all()
 
 
@@ -152,7 +152,7 @@ def test_buffers_that_are_put_in_the_place_of_others_are_kept(n):
     data = clusters(30, 6, 3)
     many = engine([Member(own(Average), DOUBLE, s) for s in range(n)], data)
     for epoch in (1, 2, 3):
-        many.run_epoch(epoch)
+        many.step(epoch)
     for i in range(n):
         np.testing.assert_allclose(many.together.shown(i).mean, 1.75 * data.x_train.astype(float).mean(0), rtol=1e-12)
 
@@ -213,9 +213,9 @@ def test_what_cannot_be_trained_is_named():
         engine([Member(own(lstm), DOUBLE, 0)], data)
     branch = partial(Functional, lambda x, training: x if x.sum() > 0 else -x)
     members = [Member(own(branch), replace(DOUBLE, batch_size=10), s) for s in (0, 1)]
-    assert engine(members[:1], data).run_epoch(1) > 0
+    assert engine(members[:1], data).step(1) > 0
     with pytest.raises(ValueError, match="Functional cannot be run for several networks at once: vmap"):
-        engine(members, data).run_epoch(1)
+        engine(members, data).step(1)
     with pytest.raises(ValueError, match=r"factory returned a str: must be an nn\.Module"):
         made(lambda: "network", Stream.of("x"))
 
@@ -256,17 +256,17 @@ def test_dropouts_of_one_s_own_network_draw_apart_and_one_module_stays_one():
     many, seen = engine([Member(own(small_cnn, dropout=0.5), DOUBLE, 0)], PICTURES), {}
     keep = many.stream.keep
     many.stream.keep = lambda purpose, step, n, *rest: seen.setdefault((purpose, step), keep(purpose, step, n, *rest))
-    many.run_epoch(1)
+    many.step(1)
     assert {purpose for purpose, _ in seen} == {"dropout 1", "dropout 1 of 2", "dropout 2 of 2"}
 
 
 def test_the_estimate_of_memory_grows_with_everything_that_takes_memory():
     data = clusters(90, 6, 3)
-    shared = Torch.prepare(data, "float32")
+    shared = TorchEnsemble.prepare(data, "float32")
 
     def need(batch_size=None, **fields):
         m = Member(MLP(**{"depth": 4, "width": 9} | fields), Training(batch_size=batch_size), 0)
-        return Torch.bytes_per_member(m, module(m, data), shared)
+        return TorchEnsemble.bytes_per_member(m, module(m, data), shared)
 
     assert need() < min(need(depth=5), need(width=10))
     assert need(batch_size=10) < need(batch_size=20) < need(batch_size=None) == need(batch_size=500)
@@ -295,7 +295,7 @@ def test_layers_are_what_a_hook_would_see(network):
 def test_modules_are_left_as_they_were_by_what_looks_at_them():
     many, twin = (engine([Member(own(small_cnn), DOUBLE, s) for s in (0, 1)], PICTURES) for _ in range(2))
     for epoch in (1, 2):
-        np.testing.assert_array_equal(many.run_epoch(epoch), twin.run_epoch(epoch))
+        np.testing.assert_array_equal(many.step(epoch), twin.step(epoch))
         before = copy.deepcopy(many.together.buffers)
-        many.features(1, PICTURES.x_test)
+        many.features(PICTURES.x_test, 1)
         assert all(torch.equal(v, before[k]) for k, v in many.together.buffers.items())

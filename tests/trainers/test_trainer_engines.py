@@ -16,8 +16,8 @@ from deepmech.core.random import Stream, stream_id
 from deepmech.core.torch_random import BatchedStream
 from deepmech.trainers import MLP, Training
 from deepmech.trainers.engines.compiled import mlp
-from deepmech.trainers.engines.compiled.mlp import Fused
-from deepmech.trainers.engines.torch_func import Rows, Torch
+from deepmech.trainers.engines.compiled.mlp import CompiledMLP
+from deepmech.trainers.engines.torch_func import Rows, TorchEnsemble
 from deepmech.trainers.modules import of_member
 from deepmech.trainers.rules import LOSSES, OPTIMIZERS
 from deepmech.trainers.specs import Member, Own
@@ -36,7 +36,7 @@ def module(member, data):
 def torch_engine(members, data):
     """As ``train`` has it, with attention of products: vmap runs other kinds network by network, and warns."""
     whole = isinstance(members[0].network, Own)
-    return Torch(members, Torch.prepare(data, str(members[0].training.dtype), whole=whole))
+    return TorchEnsemble(members, TorchEnsemble.prepare(data, str(members[0].training.dtype), whole=whole))
 
 
 def numbers(network):
@@ -57,7 +57,7 @@ class TorchNetworks:
 
     def __init__(self, members, data):
         self.engine = torch_engine(members, data)
-        self.run_epoch = self.engine.run_epoch
+        self.step = self.engine.step
 
     def numbers(self, i, like):
         return numbers(self.engine.together.shown(i))
@@ -72,10 +72,10 @@ class CompiledNetworks:
     epochs, rtol, atol = 20, 1e-6, 1e-8
 
     def __init__(self, members, data):
-        self.all = [Fused(m, Fused.prepare(data, str(m.training.dtype))) for m in members]
+        self.all = [CompiledMLP(m, CompiledMLP.prepare(data, str(m.training.dtype))) for m in members]
 
-    def run_epoch(self, epoch):
-        return np.array([one.run_epoch(epoch) for one in self.all])
+    def step(self, epoch):
+        return np.concatenate([one.step(epoch) for one in self.all])
 
     def numbers(self, i, like):
         return {name: self.part(self.all[i], name, len(value)) for name, value in like.items() if value.ndim}
@@ -106,7 +106,7 @@ def agree(engine, members, data, epochs=3, **tolerance):
     many, alone = both(engine, members, data)
     tolerance = {"rtol": many.rtol, "atol": many.atol} | tolerance
     for epoch in range(1, epochs + 1):
-        np.testing.assert_allclose(many.run_epoch(epoch), [one.run_epoch(epoch) for one in alone], **tolerance)
+        np.testing.assert_allclose(many.step(epoch), [one.step(epoch) for one in alone], **tolerance)
     for i, one in enumerate(alone):
         theirs = numbers(one.module)
         ours = many.numbers(i, theirs)
@@ -121,7 +121,7 @@ def gradients_agree(engine, members, data):
     """With a step of one the change of every parameter in an epoch of one step is its gradient."""
     many, alone = both(engine, members, data)
     before = [many.numbers(i, numbers(one.module)) for i, one in enumerate(alone)]
-    losses = many.run_epoch(1)
+    losses = many.step(1)
     for i, one in enumerate(alone):
         loss = one.loss(1, 0, next(one.member.batches(1, len(one.y)))[1])
         loss.backward()
@@ -212,7 +212,7 @@ def test_single_precision_follows_for_twenty_steps(engine):
     members = [Member(MLP(width=30, slope=0.1, dropout=p), Training(), s) for p in (0.0, 0.2) for s in (0, 1)]
     many, alone = both(engine, members, clusters(300, 20, 5))
     for epoch in range(1, 21):
-        np.testing.assert_allclose(many.run_epoch(epoch), [one.run_epoch(epoch) for one in alone], rtol=2e-4)
+        np.testing.assert_allclose(many.step(epoch), [one.step(epoch) for one in alone], rtol=2e-4)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -221,7 +221,7 @@ def test_batch_norm_follows_the_averages_of_what_it_normalises(engine):
     still = Training(optimizer="sgd", learning_rate=1e-300, dtype="float64")
     members = [Member(MLP(depth=3, width=5), still, s) for s in (0, 1)]
     many, x = ENGINES[engine](members, CLOUDS), CLOUDS.x_train.astype(float)
-    many.run_epoch(1)
+    many.step(1)
     for i, member in enumerate(members):
         now = many.numbers(i, numbers(module(member, CLOUDS)))
         np.testing.assert_allclose(now["norm.0.running_mean"], 0.1 * x.mean(0), rtol=1e-12)

@@ -9,8 +9,8 @@ from torch import nn
 from deepmech import over
 from deepmech.core.random import Stream
 from deepmech.trainers import CNN, MLP, Dynamics, Preparation, SingleSample, Training, settle, train, train_lenet, walk
-from deepmech.trainers.engines.compiled.mlp import Fused
-from deepmech.trainers.engines.torch_func import Torch
+from deepmech.trainers.engines.compiled.mlp import CompiledMLP
+from deepmech.trainers.engines.torch_func import TorchEnsemble
 from deepmech.trainers.specs import Member
 
 X = Stream.of("limits").normal("x", 0, (30, 4)).astype("float32")
@@ -47,8 +47,8 @@ def narrow(width=4):
 @pytest.mark.parametrize("together", [1, 4])
 def test_members_trained_at_once_take_no_more_memory_than_given(engine, threads, together, monkeypatch):
     """Those that run at the same time, counted: never more than there is room for."""
-    kind, running, most, lock = Fused if engine == "compiled" else Torch, [0], [0], threading.Lock()
-    run_epoch = kind.run_epoch
+    kind, running, most, lock = CompiledMLP if engine == "compiled" else TorchEnsemble, [0], [0], threading.Lock()
+    step = kind.step
 
     def counted(self, epoch):
         size = len(getattr(self, "members", [0]))
@@ -56,7 +56,7 @@ def test_members_trained_at_once_take_no_more_memory_than_given(engine, threads,
             running[0] += size
             most[0] = max(most[0], running[0])
         try:
-            return run_epoch(self, epoch)
+            return step(self, epoch)
         finally:
             with lock:
                 running[0] -= size
@@ -66,9 +66,9 @@ def test_members_trained_at_once_take_no_more_memory_than_given(engine, threads,
     training = Training(epochs=3)
     member = Member(train.__globals__["_network"](network, {}, None), training, 0)
     shared = kind.prepare(train.__globals__["samples"]("train", DATA, "float32"), "float32")
-    of = (member, kind.module(member, shared), shared) if kind is Torch else (member, shared)
+    of = (member, kind.module(member, shared), shared) if kind is TorchEnsemble else (member, shared)
     need = kind.bytes_per_member(*of)
-    monkeypatch.setattr(kind, "run_epoch", counted)
+    monkeypatch.setattr(kind, "step", counted)
     plain = train(network, training, DATA, seed=over("seed", range(8)), **how)
     for room in (1.2, 2.5, 5.1):
         most[0] = 0

@@ -178,7 +178,7 @@ def test_networks_are_trained_as_they_are_written(name, rate, seed, batch, many)
     for one in seeds:
         member = Member(network, training, one)
         oracle = Oracle(made(network.factory, member.stream).double(), member, DATA)
-        found.append([oracle.run_epoch(e) for e in (1, 2, 3)])
+        found.append([oracle.step(e) for e in (1, 2, 3)])
     trained = train(network.factory, training, DATA, seed=over("seed", seeds), metrics=(), together=len(seeds))
     np.testing.assert_allclose(trained.loss, found, rtol=1e-9)
     assert np.ptp(found[0]) > 0

@@ -17,7 +17,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from types import SimpleNamespace
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import torch
@@ -31,6 +31,23 @@ from deepmech.core.labels import Batch, align
 from deepmech.core.specs import Spec, encode
 
 T = TypeVar("T")
+Array = np.ndarray | torch.Tensor
+#: In evaluation mode: features of the input and of every hidden layer, each (n, units), in a user's own network by the
+#: layer's name, and the output, (n, outputs).
+Features = tuple[Sequence[Array] | Mapping[str, Array], Array]
+
+
+class Engine(Protocol):
+    """What trains one member, or several of one shape side by side; they are numbered in their order."""
+
+    def step(self, epoch: int) -> np.ndarray:
+        """One pass over the training set, the ``epoch``-th from 1; each member's mean loss over its steps, (members,).
+
+        The loss of a step is taken before its update; one that is not finite says that the member has diverged.
+        """
+
+    def features(self, x: np.ndarray, member: int = 0) -> Features:
+        """What the layers of one member make of samples (n, …)."""
 
 
 class Stopped(Exception):

@@ -4,43 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import numpy as np
-import torch
 import xarray as xr
 from torch import nn
 
 from deepmech.core import checks
 from deepmech.core.labels import Number
 from deepmech.core.specs import Spec
-from deepmech.metrics.separation import ClassMoments, data_separation
-from deepmech.trainers.engines.compiled.mlp import Fused, unknown
-from deepmech.trainers.engines.torch_func import Torch
+from deepmech.trainers.engines.compiled.mlp import CompiledMLP, unknown
+from deepmech.trainers.engines.torch_func import TorchEnsemble
+from deepmech.trainers.history import METRICS, WORDS, History, run_epochs, to_variables
 from deepmech.trainers.modules import require_new
-from deepmech.trainers.run import Call, go_on, moments, require_spec, samples
+from deepmech.trainers.run import Call, Engine, moments, require_spec, samples
 from deepmech.trainers.specs import CNN, MLP, Member, Own, Training
-
-#: Metric -> name of its variable in the result.
-METRICS = {"D": "load_curve", "D_hat": "load_curve_hat"}
-SPLITS = ("train", "test")
-
-#: What every variable is, as its ``long_name``.
-WORDS = {
-    "load_curve": "load curve D",
-    "load_curve_hat": "load curve D̂",
-    "accuracy": "accuracy",
-    "class_mean": "mean feature of a class",
-    "class_spread": "mean squared distance from a class's mean",
-    "loss": "mean training loss",
-    "state": "how training ended",
-    "epochs_run": "epochs that were run",
-}
-
-#: Evaluation mode: features of the input and of every hidden layer, each (n, units), in a user's own network by the
-#: layer's name, and the output, (n, outputs).
-Features = Callable[[np.ndarray], tuple[Any, Any]]
 
 
 def train(
@@ -199,43 +178,32 @@ def train(
     def shared(engine: str, dtype: str) -> dict[str, Any]:
         """What members of one engine and type of numbers have in common: the samples."""
         if engine == "torch":
-            return Torch.prepare(data, dtype, call.device, whole=isinstance(spec, Own))
-        return Fused.prepare(data, dtype)
+            return TorchEnsemble.prepare(data, dtype, call.device, whole=isinstance(spec, Own))
+        return CompiledMLP.prepare(data, dtype)
 
     common = [shared(engine, str(m.training.dtype)) for engine, m in zip(engines, members, strict=True)]
 
-    def fit(job: list[int]) -> list[Record]:
+    def fit(job: list[int]) -> list[History]:
         """Train the members of one job: one, or with torch many."""
-        own = [members[i] for i in job]
-        records = [Record(m, data, at, metrics, class_means) for m in own]
+        group, shared_by = [members[i] for i in job], common[job[0]]
+        engine: Engine
         if engines[job[0]] == "torch":
-            many = Torch(own, common[job[0]], layers)
-            measure: list[Features] = [partial(many.features, k) for k in range(len(own))]
-            run: Callable[[int], Any] = many.run_epoch
+            engine = TorchEnsemble(group, shared_by, layers)
         else:
-            one = Fused(own[0], common[job[0]])
-            measure, run = [one.features], lambda epoch: [one.run_epoch(epoch)]
-        for made, features in zip(records, measure, strict=True):
-            made.begin(features)
-        for epoch in range(1, int(own[0].training.epochs) + 1):
-            if all(made.over for made in records):
-                break
-            go_on()
-            for made, features, loss in zip(records, measure, run(epoch), strict=True):
-                # A member that has stopped is carried along, unrecorded, until its group ends.
-                if not made.over:
-                    made.add(float(loss), features)
-        return records
+            engine = CompiledMLP(group[0], shared_by)
+        histories = [History(m, data, at, metrics, class_means) for m in group]
+        run_epochs(engine, histories)
+        return histories
 
     most = together or (len(members) if call.on_gpu else 1)
     kinds, needs = _groups(members, engines, common) if most > 1 or call.limited else ([], {})
-    records = call.run(fit, call.jobs(kinds if most > 1 else [None] * len(members), needs, most))
+    histories = call.run(fit, call.jobs(kinds if most > 1 else [None] * len(members), needs, most))
     precision = ", ".join(sorted({str(m.training.dtype) for m in members}))
     asked = {
         "record": at, "metrics": metrics, "class_means": class_means, "layers": layers, "together": together,
         "memory": memory,
     }  # fmt: skip
-    made = *recorded(records, at), WORDS, data, precision, engines, asked
+    made = *to_variables(histories, at), WORDS, data, precision, engines, asked
     result = call.result(*made, network=spec, training=training)
     why = sorted({why for _, why in chosen if why})
     return result.assign_attrs(not_compiled=", ".join(why)) if why else result
@@ -266,8 +234,8 @@ def _arguments(arguments: Mapping[str, Any] | None, more: dict[str, Any]) -> dic
 
 def _slow(member: Member) -> str:
     """Why torch is the better choice though the compiled engine knows the specs."""
-    wide = isinstance(member.network, MLP) and member.network.width > Fused.WIDEST
-    return f"torch is faster beyond width {Fused.WIDEST}" if wide else ""
+    wide = isinstance(member.network, MLP) and member.network.width > CompiledMLP.WIDEST
+    return f"torch is faster beyond width {CompiledMLP.WIDEST}" if wide else ""
 
 
 def _groups(
@@ -279,14 +247,17 @@ def _groups(
     known: dict[str, Any] = {}
     for i, (member, shared) in enumerate(zip(members, common, strict=True)):
         if engines[i] != "torch":
-            needs[i] = Fused.bytes_per_member(member, shared)
+            needs[i] = CompiledMLP.bytes_per_member(member, shared)
         else:
             own = isinstance(member.network, Own)
             spec = member.network.arguments if own else member.network.to_json()  # type: ignore[union-attr]
             alike = json.dumps([spec, member.training.to_json()], default=repr)
             if alike not in known:  # networks that differ in their seed alone
-                module = Torch.module(member, shared)
-                known[alike] = Torch.shape(member, module), Torch.bytes_per_member(member, module, shared)
+                module = TorchEnsemble.module(member, shared)
+                known[alike] = (
+                    TorchEnsemble.shape(member, module),
+                    TorchEnsemble.bytes_per_member(member, module, shared),
+                )
             kinds[i], needs[i] = known[alike]
     return kinds, needs
 
@@ -342,126 +313,3 @@ def _require_room(member: Member, data: Any) -> None:
             f"CNN.convolutions = {checks.short_repr(int(spec.convolutions))}, with {classes:,} outputs, CNN.channels"
         )
         checks.check_memory(sizes, channels, 4 * (inner + outer))
-
-
-class Record:
-    """One member's results; see :func:`deepmech.trainers.train` for the meaning of each.
-
-    ``epochs`` are those after which to measure; None measures once, at the end.
-    """
-
-    def __init__(self, member: Member, data: Any, epochs: np.ndarray | None, metrics: Sequence[str], class_means: bool):
-        self.training, self.data, self.class_means = member.training, data, class_means
-        self.splits = [split for split in SPLITS if getattr(data, f"x_{split}") is not None]
-        self.wanted = np.array([int(member.training.epochs)] if epochs is None else epochs, dtype=int)
-        self.loss = np.full(int(member.training.epochs), np.nan)
-        self.state, self.epoch = "finished", 0
-        self.metrics, self.names = metrics, list[str]()
-
-    @property
-    def over(self) -> bool:
-        """Whether training has ended."""
-        return self.state != "finished" or self.epoch == len(self.loss)
-
-    def begin(self, features: Features) -> None:
-        """To be called before the first epoch."""
-        n, (layers, _) = len(self.wanted), features(self.data.x_train[:2])
-        self.names = list(layers) if isinstance(layers, dict) else []
-        shape = n, len(self.splits)
-        self.accuracy = np.full(shape, np.nan)
-        self.curves: dict[Any, np.ndarray] = {name: np.full((*shape, len(layers)), np.nan) for name in self.metrics}
-        self.spread = np.full((n, len(layers), self.data.n_classes), np.nan)
-        self.mean = np.full((*self.spread.shape, 0), np.nan, np.float32)
-        self._measure(self.wanted == 0, features)
-
-    def add(self, loss: float, features: Features) -> None:
-        """One epoch was run, with mean loss ``loss``."""
-        before = self.loss[self.epoch - 1] if self.epoch > 0 else np.inf
-        self.epoch += 1
-        if not np.isfinite(loss):
-            self.state = "diverged"
-            return
-        self.loss[self.epoch - 1] = loss
-        if loss < float(self.training.stop_loss) or abs(loss - before) < float(self.training.stop_change):
-            self.state = "stopped"
-        self._measure(self.wanted >= self.epoch if self.state == "stopped" else self.wanted == self.epoch, features)
-
-    def _measure(self, places: np.ndarray, features: Features) -> None:
-        """Measure at ``places``; at the end of training in any case whether the network is finite still."""
-        if not places.any() and not self.over:
-            return
-        for s, split in enumerate(self.splits):
-            x, y = getattr(self.data, f"x_{split}"), getattr(self.data, f"y_{split}")
-            layers, output = features(x)
-            layers = list(layers.values()) if isinstance(layers, dict) else layers
-            if not all(map(_finite, (*layers, output))):
-                # The loss of an epoch is that before its updates: the last of them is seen here only.
-                self.state = "diverged" if self.over else self.state
-                for values in (self.accuracy, *self.curves.values(), self.mean, self.spread):
-                    values[places] = np.nan
-                return
-            if not places.any():
-                continue
-            if self.data.n_classes:
-                guess = output.argmax(1)
-                self.accuracy[places, s] = np.mean((guess.cpu().numpy() if torch.is_tensor(guess) else guess) == y)
-            for name, curve in self.curves.items():
-                classes = self.data.n_classes
-                curve[places, s] = [data_separation(f, y, metric=name, n_classes=classes) for f in layers]
-            if self.class_means and split == "train":
-                self._measure_classes(places, layers, y)
-
-    def _measure_classes(self, places: np.ndarray, layers: Sequence[Any], y: np.ndarray) -> None:
-        n_places, points, classes, units = self.mean.shape
-        widest = max(f.shape[1] for f in layers)
-        if units < widest:
-            self.mean = np.full((n_places, points, classes, widest), np.nan, np.float32)
-        for i, f in enumerate(layers):
-            moments = ClassMoments(classes).update(f, y)
-            assert moments.mean is not None
-            self.mean[places, i, :, : f.shape[1]] = moments.mean.cpu().numpy()
-            self.spread[places, i] = (moments.spread / moments.count).cpu().numpy()
-
-
-def _finite(features: Any) -> bool:
-    return bool(torch.isfinite(torch.as_tensor(features)).all())
-
-
-def recorded(
-    records: Sequence[Record], epochs: np.ndarray | None
-) -> tuple[dict[str, tuple[np.ndarray, tuple[str, ...]]], dict[str, Any]]:
-    """All members' records as variables, (values, axes after that of members), and coordinates; short ones padded."""
-    at: tuple[str, ...] = () if epochs is None else ("at_epoch",)
-
-    def stacked(values: list[np.ndarray]) -> np.ndarray:
-        """Along a first axis of members; each padded to the largest in every axis."""
-        shape = np.max([v.shape for v in values], axis=0)
-        pads = [[(0, w - n) for n, w in zip(v.shape, shape, strict=True)] for v in values]
-        return np.stack([np.pad(v, p, constant_values=np.nan) for v, p in zip(values, pads, strict=True)])
-
-    def measured(values: list[np.ndarray], *axes: str) -> tuple[np.ndarray, tuple[str, ...]]:
-        return (stacked(values)[:, 0] if epochs is None else stacked(values)), (*at, *axes)
-
-    variables = {
-        METRICS[name]: measured([r.curves[name] for r in records], "split", "layer") for name in records[0].curves
-    }
-    variables["accuracy"] = measured([r.accuracy for r in records], "split")
-    if records[0].class_means:
-        variables["class_mean"] = measured([r.mean for r in records], "layer", "class", "unit")
-        variables["class_spread"] = measured([r.spread for r in records], "layer", "class")
-    loss = stacked([r.loss for r in records])
-    variables["loss"] = loss, ("epoch",)
-    variables["state"] = np.array([r.state for r in records], dtype="<U8"), ()
-    variables["epochs_run"] = np.array([r.epoch for r in records]), ()
-    points = max(r.spread.shape[1] for r in records)
-    coords: dict[str, Any] = {
-        "split": records[0].splits, "layer": np.arange(points), "epoch": np.arange(1, loss.shape[1] + 1),
-    }  # fmt: skip
-    longest = max((r.names for r in records), key=len)
-    if longest and all(r.names == longest[: len(r.names)] for r in records):
-        coords["layer_name"] = ("layer", longest)
-    if records[0].class_means:
-        coords["class"] = np.arange(records[0].data.n_classes)
-    if epochs is not None:
-        coords["at_epoch"] = epochs
-    return variables, coords

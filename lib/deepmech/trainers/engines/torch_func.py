@@ -277,7 +277,7 @@ class Rows(BatchedStream):
         return np.stack([Stream(k).bits(purpose, step, n) for k in keys])
 
 
-class Torch:
+class TorchEnsemble:
     """Trains the networks of ``members``, which agree in :meth:`shape`. Members are numbered in their order.
 
     ``shared`` is what :meth:`prepare` returned; ``layers``, of networks of a user's own, are as for
@@ -354,7 +354,7 @@ class Torch:
                 self.dropouts[name] = part
                 self.together.buffers[f"{name}.which"] = self.seed
 
-    def run_epoch(self, epoch: int) -> np.ndarray:
+    def step(self, epoch: int) -> np.ndarray:
         """One pass over the training set; the mean loss over its steps, each taken before its update, per member."""
         now, n = [m.settings(epoch) for m in self.members], len(self.shared["y"])
         self._set_dropout([m.rates(s.dropout) for m, s in zip(self.members, now, strict=True)])
@@ -379,7 +379,7 @@ class Torch:
         return (total / n).cpu().numpy()
 
     @torch.no_grad()
-    def features(self, member: int, x: np.ndarray) -> tuple[Any, torch.Tensor]:
+    def features(self, x: np.ndarray, member: int = 0) -> tuple[Any, torch.Tensor]:
         """Evaluation mode, one member: what its layers return, each (n, numbers), and the output.
 
         Layers by their names, unless the module says itself what its layers are.

@@ -16,7 +16,7 @@ import numpy as np
 
 from deepmech.core.random import Stream
 from deepmech.metrics.separation import data_separation
-from deepmech.trainers.engines.compiled.mlp import EPSILON, Fused
+from deepmech.trainers.engines.compiled.mlp import EPSILON, CompiledMLP
 
 SPLITS = ("train", "validation", "test")
 MEASURED = SPLITS[:2]
@@ -60,7 +60,7 @@ class LayerDiagnostics:
     """
     COORDS: ClassVar[dict[str, Any]] = {"split": list(SPLITS), "layer": np.arange(8), "map": np.arange(1, 9)}
 
-    def __init__(self, engine: Fused, images: Any, n_validation: int, deepest: int) -> None:
+    def __init__(self, engine: CompiledMLP, images: Any, n_validation: int, deepest: int) -> None:
         self.engine, self.deepest = engine, deepest
         self.samples = split(images, n_validation)
         self.start = [w.copy() for w in self._weights()]

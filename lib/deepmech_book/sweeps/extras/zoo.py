@@ -156,12 +156,12 @@ def made(number: int, seed: int = 0) -> xr.Dataset:
 
 
 def _trained(members: list[Member], data: dict[str, Any], epochs: int, stop_loss: float) -> xr.Dataset:
-    from deepmech.trainers.engines.compiled.mlp import Fused
+    from deepmech.trainers.engines.compiled.mlp import CompiledMLP
     from deepmech_book.sweeps.extras.layer_diagnostics import LayerDiagnostics
 
     images = load(**data)
-    shared = Fused.prepare(images, "float32")
-    engines = (Fused(member, shared) for member in members)
+    shared = CompiledMLP.prepare(images, "float32")
+    engines = (CompiledMLP(member, shared) for member in members)
     found = [_measured(e, LayerDiagnostics(e, images, VALIDATION, WIDEST), epochs, stop_loss) for e in engines]
     dims = LayerDiagnostics.DIMS | {"epoch": ()}
     out = {name: (("cell", "stop", *dims[name]), np.stack([one[name] for one in found])) for name in found[0]}
@@ -175,7 +175,7 @@ def _measured(engine: Any, anatomy: Any, epochs: int, stop_loss: float) -> dict[
     at = {stop: nothing for stop in STOPS}
     at["start"] = anatomy.measured(untrained=True) | {"epoch": np.float32(0)}
     for epoch in range(1, epochs + 1):
-        if not np.isfinite(engine.run_epoch(epoch)):
+        if not np.isfinite(engine.step(epoch)).all():
             break
         waits = at["loss"] is nothing and epoch % EVERY == 0
         if (waits and anatomy.training_loss() <= stop_loss) or epoch == epochs:

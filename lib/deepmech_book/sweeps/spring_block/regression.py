@@ -19,7 +19,7 @@ from deepmech.metrics.curvature import curvature
 from deepmech.metrics.probe import probe_error
 from deepmech.sweeps import Sweep, to_records
 from deepmech.trainers import MLP, Training
-from deepmech.trainers.engines.compiled.mlp import Fused
+from deepmech.trainers.engines.compiled.mlp import CompiledMLP
 from deepmech.trainers.specs import Member
 from deepmech_book.sweeps.policy import verification_policy
 
@@ -61,7 +61,7 @@ def train_regressions(cells: xr.Dataset, regimes: dict[str, dict[str, float]], e
         network's own root mean squared error in the same unit; ``loss`` of the last epoch. NaN if it diverged.
     """
     data = _data()
-    shared = Fused.prepare(data, "float32")
+    shared = CompiledMLP.prepare(data, "float32")
     made = []
     for cell in to_records(cells):
         setting = regimes[cell["regime"]]
@@ -86,10 +86,10 @@ def train_regressions(cells: xr.Dataset, regimes: dict[str, dict[str, float]], e
 
 
 def _trained(member: Member, data: Data, shared: dict[str, Any]) -> tuple[list[float], list[float], float]:
-    network = Fused(member, shared)
+    network = CompiledMLP(member, shared)
     loss = np.nan
     for epoch in range(1, int(member.training.epochs) + 1):
-        loss = network.run_epoch(epoch)
+        loss = float(network.step(epoch)[0])
     features, output = network.features(data.x_train)
     outputs = [(output, data.y_train), (network.features(data.x_test)[1], data.y_test)]
     if not (np.isfinite(loss) and all(np.isfinite(v).all() for v in (*features, *(found for found, _ in outputs)))):

@@ -794,8 +794,8 @@ def unknown(network: Any, training: Training) -> str:
     return ""
 
 
-class Fused:
-    """Trains one member; as :class:`~deepmech.trainers.engines.torch_func.Torch` does many."""
+class CompiledMLP:
+    """Trains one member; as :class:`~deepmech.trainers.engines.torch_func.TorchEnsemble` does many."""
 
     #: Its products are made for weights that stay in the cache; with wider layers torch's own are faster. Of the
     #: plain torch's processor time it took 0.8 at width 400, 1.0 to 1.1 at 700, 1.3 at 1,200 (full and batches of 160).
@@ -946,8 +946,8 @@ class Fused:
             momentum=float(spec.momentum), kept=1 - now.learning_rate * float(spec.weight_decay),
         )  # fmt: skip
 
-    def run_epoch(self, epoch: int) -> float:
-        """One pass over the training set; returns the mean loss over its steps, each taken before its update."""
+    def step(self, epoch: int) -> np.ndarray:
+        """One pass over the training set; the mean loss over its steps, each taken before its update, (1,)."""
         now, n = self.member.settings(epoch), len(self.data.x)
         first, size, order = self.member.order(epoch, n)
         # Of noise no more is drawn at a time than stays in the cache until it is used.
@@ -958,7 +958,7 @@ class Fused:
             go_on()
             work, steps = self._begin(now, first + begin // size, size, order[begin : begin + piece])
             total = float(run_steps(self.net, work, self.data, steps, True, total))
-        return total / n
+        return np.array([total / n])
 
     def gradient(self, now: Settings, step: int, index: np.ndarray) -> float:
         """Loss of one batch; leaves the gradient of every parameter in ``self.net.g``."""
@@ -966,7 +966,7 @@ class Fused:
         return float(run_steps(self.net, work, self.data, constants, False, 0.0)) / len(index)
 
     @np.errstate(over="ignore", invalid="ignore")
-    def features(self, x: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
+    def features(self, x: np.ndarray, member: int = 0) -> tuple[list[np.ndarray], np.ndarray]:
         """Evaluation mode: features of the input and every hidden layer, each (n, units), and the output."""
         net, sizes, last = self.net, self.sizes, len(self.sizes) - 1
         below = matrix(len(x), sizes[0], self.dtype)
