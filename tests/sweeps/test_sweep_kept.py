@@ -296,3 +296,18 @@ def test_small_chunks_cost_no_more_the_more_there_are():
     started = time.perf_counter()
     assert chunks_of(list(range(200_000)), 1)[-1] == range(199_999, 200_000)
     assert time.perf_counter() - started < 5
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.text(max_size=8) | st.sampled_from(["a/b", "a\0b", "..", ".", "-", "a\n", "é", "a" * 300, "con ", "a\\b"]))
+def test_any_name_is_refused_or_names_a_store_and_a_file(tmp_path_factory, name):
+    sweep_functions.HELD["dataset"] = xr.Dataset({"v": ("cell", np.arange(N))})
+    folder = tmp_path_factory.mktemp("names")
+    try:
+        sweep = Sweep(name, "sweep_functions:held", grid().cells)
+    except ValueError as refused:
+        assert str(refused).startswith("Sweep.name = ")
+        return
+    path = publish(run(sweep, folder / name), folder / "results")
+    assert path.parent == folder / "results" and sweep_of(read_netcdf(path)) == sweep
+    assert {one.name for one in folder.iterdir()} == {name, "results"}

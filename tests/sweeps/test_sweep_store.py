@@ -202,3 +202,38 @@ def test_chunk_files_carry_their_provenance(tmp_path):
     run(make(), tmp_path, chunk=4)
     for chunk in open_store(make(), tmp_path).read():
         assert {"machine", "versions", "wall_seconds", "sweep_key"} <= set(chunk.attrs)
+
+
+def test_cells_that_other_code_computed_are_neither_kept_nor_read(tmp_path, monkeypatch):
+    """A worker of yesterday's version, or a chunk that was made before an edit that nobody noticed: both are named."""
+    runs = sys.modules["deepmech.sweeps.run"]
+    real = runs.compute_chunk
+
+    def of_yesterday(sweep, indices):
+        outcome = real(sweep, indices)
+        outcome.dataset.attrs["code"] = "0" * 16
+        return outcome
+
+    monkeypatch.setattr(runs, "compute_chunk", of_yesterday)
+    with pytest.raises(ValueError, match=r"a worker runs other code \(0{16}.*same version everywhere"):
+        run(make(), tmp_path / "worker")
+    assert not list((tmp_path / "worker").glob("cells-*"))
+    monkeypatch.undo()
+    run(make(), tmp_path / "store", chunk=6)
+    place = open_store(make(), tmp_path / "store")
+    chunk = place.read()[0].assign_attrs(code="0" * 16)
+    next((tmp_path / "store").glob("cells-0000000-*")).unlink()
+    place.write(chunk)
+    for go in (load, run):
+        with pytest.raises(ValueError, match=r"cells-0000000.* was made by other code .*delete it, and run again"):
+            go(make(), tmp_path / "store")
+
+
+@pytest.mark.parametrize("what", ["a file", "a file/store", "other files"])
+def test_what_is_no_store_is_named_and_stays(tmp_path, what):
+    (tmp_path / "a file").write_text("mine")
+    (tmp_path / "other files").mkdir()
+    (tmp_path / "other files" / "mine").write_text("mine")
+    with pytest.raises((ValueError, StoreError), match=what):
+        run(make(), tmp_path / what)
+    assert (tmp_path / "a file").read_text() == (tmp_path / "other files" / "mine").read_text() == "mine"

@@ -30,7 +30,7 @@ class Sweep(Spec):
     Parameters
     ----------
     name : str
-        Letters, digits, ``_``, ``-`` and ``.``; it names stores and shipped files.
+        At most 200 letters, digits, ``_``, ``-`` and ``.``; it names stores and shipped files.
     compute : str
         ``"module:function"``, or a name from the table ``CELLS`` of ``deepmech_book.cells``, which stays what it
         is when the function moves. It is called as ``function(cells, **fixed)`` with a slice of the grid, the varied
@@ -67,7 +67,8 @@ class Sweep(Spec):
 
     def __post_init__(self) -> None:
         plain = isinstance(self.name, str) and re.fullmatch(r"[\w-][\w.-]*", self.name)
-        self.check("name", plain, "letters, digits, '_', '-' and '.'")
+        fits = plain and len(self.name.encode()) <= 200  # file systems take 255, and a key follows
+        self.check("name", fits, "at most 200 letters, digits, '_', '-' and '.', the first of them no '.'")
         parts = self.compute.split(":") if isinstance(self.compute, str) else []
         ok = len(parts) == 2 and all(all(w.isidentifier() for w in p.split(".")) for p in parts)
         ok = ok or (len(parts) == 1 and self.compute in named_functions())

@@ -118,6 +118,8 @@ def result(sweep: Sweep) -> xr.Dataset:
             _read[path] = dataset.assign_attrs(obtained=f"shipped with the book; {words}")
         return part_of(_read[path], sweep)
     stores = os.environ.get("DEEPMECH_STORES")
+    if stores and Path(stores).exists() and not Path(stores).is_dir():
+        raise ValueError(f"DEEPMECH_STORES = {stores!r}: is no folder; name one for unfinished sweeps, or unset it")
     store = Path(stores) / f"{sweep.name}-{sweep.key}-{sweep.code}" if stores else None
     _announce(sweep, where)
     made = run(sweep, store)
@@ -176,5 +178,11 @@ def _announce(sweep: Sweep, where: Path | None) -> None:
 def _log_access(sweep: Sweep, what: dict[str, Any]) -> None:
     """A line in the file that ``DEEPMECH_DRAWN`` names, for whoever prints what this process draws."""
     if path := os.environ.get("DEEPMECH_DRAWN"):
-        with open(path, "a", encoding="utf-8") as file:
-            file.write(json.dumps({"name": sweep.name, "key": sweep.key, **what}, default=float) + "\n")
+        line = json.dumps({"name": sweep.name, "key": sweep.key, **what}, default=float) + "\n"
+        try:
+            with open(path, "a", encoding="utf-8") as file:
+                file.write(line)
+        except OSError as error:
+            raise ValueError(
+                f"DEEPMECH_DRAWN = {path!r}: cannot be written ({error}); name a file, or unset it"
+            ) from None
