@@ -363,7 +363,7 @@ def _side_by_side(curves: Mapping[str, xr.DataArray]) -> xr.DataArray:
     for data, one in curves.items():
         shares = _by_share(one)
         rows |= {f"{data}, {model}": shares.sel(model=model, drop=True) for model in MODELS}
-    return xr.concat(rows.values(), xr.Variable("panel", list(rows)))
+    return xr.concat(rows.values(), xr.Variable("panel", list(rows)), join="outer")
 
 
 def _effects(curves: xr.DataArray, panel: str, y_label: str, **how: Any) -> Picture:
