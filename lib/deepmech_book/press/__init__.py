@@ -1,1 +1,0 @@
-"""Where the verbs of the command stood: an installation made before they moved asks for them here."""
