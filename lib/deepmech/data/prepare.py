@@ -23,6 +23,9 @@ from deepmech.data.catalogue import (
     require_name,
 )
 
+Samples = tuple[np.ndarray, np.ndarray]
+"""Images, or rows of features, and their labels."""
+
 __all__ = ["Data", "fingerprint", "load", "names", "resize"]
 
 _RECIPE = 1  # part of every fingerprint: raise it when the preparation below changes
@@ -141,6 +144,8 @@ def load(
     """
     size, seed = _canonical(name, size, seed, split)
     stream, n_classes = Stream.of("data", name, seed), 10
+    shape: tuple[int, ...]
+    content: object  # what the fingerprint knows the raw numbers by
     if name in GEOMNIST:
         n_train, n_test = _counts(name, n_train, n_test)
         parts, note = _made(name, n_train, n_test, seed)
@@ -243,7 +248,7 @@ def _counts(name: str, n_train: int | None, n_test: int | None) -> tuple[int, in
     return _take(name, "n_train", train), _take(name, "n_test", test)
 
 
-def _made(name: str, n_train: int, n_test: int, seed: int):
+def _made(name: str, n_train: int, n_test: int, seed: int) -> tuple[list[Samples], str]:
     """(images, labels) of GEOMNIST for training and for testing, and what they are."""
     if name == "geomnist":
         placed = geomnist.family(n_train, n_test, seed)
@@ -254,7 +259,7 @@ def _made(name: str, n_train: int, n_test: int, seed: int):
     return [(geomnist.draw(at), at.label.astype(np.int64)) for at in placed], note
 
 
-def _bundled(name: str):
+def _bundled(name: str) -> tuple[np.ndarray, np.ndarray, tuple[int, ...], float, int, list[str], str]:
     # scikit-learn is slow to import and only these two names need it.
     from sklearn import datasets
 
@@ -273,7 +278,7 @@ def _bundled(name: str):
     return x, y, shape, scale, n_classes, [content], note
 
 
-def _downloaded(name: str):
+def _downloaded(name: str) -> tuple[Samples, Samples, tuple[int, int, int], list[str], str]:
     source = SOURCES[name]
     paths = source.paths()
     if not any(path.exists() for path in paths.values()):

@@ -156,7 +156,7 @@ class Batches:
         if n_samples is not None and self.taken == "all":
             self.taken = "the first"
 
-    def _drawn(self, loader: DataLoader) -> DataLoader:
+    def _drawn(self, loader: DataLoader[Any]) -> DataLoader[Any]:
         """The same loader over samples that are drawn, where it goes through a data set in order."""
         names = getattr(loader.dataset, "classes", None)
         self.classes_known = len(names) if isinstance(names, list | tuple) else None
