@@ -47,7 +47,7 @@ from deepmech.sweeps.run import chunks_of, compute_chunk, missing, open_store  #
 from deepmech.trainers import CNN, MLP, Training, train  # noqa: E402
 from deepmech.trainers.engines.compiled.langevin import initial, layer_sizes, n_weights  # noqa: E402
 from deepmech.trainers.engines.torch_walk import TorchWalk  # noqa: E402
-from deepmech.trainers.modules import BiasFree, of_member  # noqa: E402
+from deepmech.trainers.modules import BiasFree, build_network  # noqa: E402
 from deepmech.trainers.run import device_in_words  # noqa: E402
 from deepmech.trainers.specs import Member  # noqa: E402
 from deepmech_book.sweeps.glass import minima, walks  # noqa: E402
@@ -109,7 +109,7 @@ def _trained(network: Any, device: str) -> float:
     made = train(network, how, data, seed=1, engine="torch", device=device, experiment="gpu")
     member = Member(network, how, 1, "gpu")
     shape = data.x_train.shape[1:] if isinstance(network, MLP) else (1, 8, 8)
-    one = oracle.Oracle(of_member(member, shape, data.n_classes), member, data)
+    one = oracle.Oracle(build_network(member, shape, data.n_classes), member, data)
     expected = np.array([one.step(epoch) for epoch in range(1, 5)])
     return float(abs(made.loss.values.ravel() - expected).max() / abs(expected).max())
 

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from deepmech.trainers.modules import Dropout, LeNet, initialise
-from deepmech.trainers.specs import Own
+from deepmech.trainers.specs import FactoryNetwork
 
 OPTIMIZERS = {
     "adam": lambda p, t: torch.optim.Adam(p, lr=t.learning_rate),
@@ -73,7 +73,7 @@ class Oracle:
 
             dropout.forward = forward
             return
-        own = isinstance(self.member.network, Own)
+        own = isinstance(self.member.network, FactoryNetwork)
         rates = 1 - 1 / dropout.factor.item() if own else self.member.rates(now.dropout)
         several = iter(rates) if isinstance(rates, list) else None
         dropout.keep = lambda _, __, shape: drawn(shape, next(several) if several else rates)[None]

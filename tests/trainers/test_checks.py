@@ -1,5 +1,5 @@
 """At the front door of every trainer and walker, and of their specs: what is given is taken, or refused by name with a
-remedy. What :func:`samples` and the specs say is looked at once each; that every door asks them, door by door.
+remedy. What :func:`validate_data` and the specs say is looked at once each; that every door asks them, door by door.
 """
 
 import re
@@ -15,7 +15,7 @@ from deepmech import over
 from deepmech.core.random import Stream
 from deepmech.trainers import CNN, MLP, SingleSample, Training, train, train_lenet
 from deepmech.trainers.langevin import Dynamics, Preparation, log_times, settle, walk
-from deepmech.trainers.run import samples
+from deepmech.trainers.run import validate_data
 
 CLOUDS = clusters(60, 4, 3)
 STREAM = Stream.of("front door", 0)
@@ -76,7 +76,7 @@ FAULTS = [
 def test_samples_are_finite_numbers_and_labels_are_classes(fields, words):
     signs = "y" in fields
     with pytest.raises(ValueError, match=f"here: .*{words}"):
-        samples("here", changed(SIGNS if signs else CLOUDS, **fields), "float32", signs=signs)
+        validate_data("here", changed(SIGNS if signs else CLOUDS, **fields), "float32", signs=signs)
 
 
 @pytest.mark.parametrize("door", DOORS)

@@ -9,7 +9,7 @@ from trainer_data import pictures
 from deepmech import over
 from deepmech.metrics.separation import data_separation
 from deepmech.trainers import CNN, MLP, Training, train
-from deepmech.trainers.modules import of_member
+from deepmech.trainers.modules import build_network
 from deepmech.trainers.specs import Member
 
 DATA = pictures()
@@ -17,7 +17,7 @@ DATA = pictures()
 
 def fresh(network, data=DATA):
     member = Member(network, Training(dtype="float64"), 0)
-    return of_member(member, data.shape, data.n_classes)
+    return build_network(member, data.shape, data.n_classes)
 
 
 def layers(network, data=DATA):

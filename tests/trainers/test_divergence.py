@@ -15,7 +15,7 @@ from deepmech.trainers import CNN, MLP, SingleSample, Training, train, train_len
 from deepmech.trainers.engines.compiled.langevin import CompiledWalk, Loss, initial, layer_sizes
 from deepmech.trainers.engines.torch_walk import TorchWalk
 from deepmech.trainers.langevin import Dynamics, Preparation, settle, walk
-from deepmech.trainers.lenet import drawn
+from deepmech.trainers.lenet import sample_indices
 
 DATA, SIGNS, IMAGES = clusters(90, 6, 3), bent(name="divergence"), noise(12, 1, 3)
 PLAIN, SIZES = MLP(depth=3, width=6, batch_norm=False), layer_sizes(4, 8, 6)
@@ -200,7 +200,7 @@ def test_lenets_are_lost_at_the_oracle_s_iteration(n_channels, n_classes):
     assert 5 < lost.sum() < lost.size
     for (r, trial), _ in np.ndenumerate(lost):
         stream = Stream.of("lenet", trial)
-        order = drawn(stream, data.y_train, n_classes, 60, None)
+        order = sample_indices(stream, data.y_train, n_classes, 60, None)
         found = finite_steps(lenet(stream, data, "float32"), rates[r], data, order)
         assert (known[r, trial], lost[r, trial]) == found, (rates[r], trial)
     # Nothing comes back, nothing is inf, and what did not diverge is whole.

@@ -12,7 +12,7 @@ from deepmech import over
 from deepmech.trainers import CNN, MLP, Training, train
 from deepmech.trainers.engines.compiled.mlp import CompiledMLP
 from deepmech.trainers.engines.torch_func import TorchEnsemble
-from deepmech.trainers.run import Call, true_products
+from deepmech.trainers.run import TrainerRun, true_products
 from deepmech.trainers.specs import Member
 
 DATA = clusters(90, 6, 3)
@@ -85,15 +85,15 @@ def test_members_of_unequal_shape_are_trained_in_groups_of_their_own():
 
 def test_what_auto_chooses(monkeypatch):
     monkeypatch.delenv("DEEPMECH_DEVICE", raising=False)
-    call = Call("train", seed=0, experiment="")
+    call = TrainerRun("train", seed=0, experiment="")
     assert call.choose() == ("compiled", "")
     assert call.choose(slow="it is slower") == ("torch", "it is slower")
     assert call.choose("CNN", slow="it is slower") == ("torch", "it does not know CNN")
     monkeypatch.setattr("deepmech.trainers.run.require_device", lambda *of: True)
     monkeypatch.setattr("deepmech.trainers.run.room", lambda memory, device, caller: 1e9)
-    assert [Call("train", seed=0, experiment="").choose(of)[0] for of in ("", "CNN")] == ["torch"] * 2
+    assert [TrainerRun("train", seed=0, experiment="").choose(of)[0] for of in ("", "CNN")] == ["torch"] * 2
     with pytest.raises(ValueError, match="'compiled' knows no GPU"):
-        Call("train", seed=0, experiment="", engine="compiled")
+        TrainerRun("train", seed=0, experiment="", engine="compiled")
     monkeypatch.undo()
     wide = train(MLP(depth=2, width=CompiledMLP.WIDEST + 1), Training(epochs=1), DATA)
     assert wide.attrs["not_compiled"] == "torch is faster beyond width 700"

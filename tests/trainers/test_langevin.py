@@ -14,10 +14,10 @@ from deepmech.core.random import Stream
 from deepmech.trainers.engines.compiled.langevin import CompiledWalk, evaluate, initial, layer_sizes
 from deepmech.trainers.engines.torch_walk import BLOCK, TorchWalk
 from deepmech.trainers.langevin import (
-    ASLEEP,
+    COLLAPSED,
     Dynamics,
     Preparation,
-    Unresolved,
+    UnresolvedWarning,
     Walker,
     prepare,
     settle,
@@ -123,7 +123,7 @@ def everything(at=slice(None), **how):
 def test_members_of_one_group_may_differ_in_every_number_but_shape():
     many, slow = everything(engine="torch"), everything(engine="compiled")
     assert (many.state == "diverged").all("seed").values.tolist() == [False, False, False, True, False]
-    assert float(many.sigma.isel(cell=4).max()) < ASLEEP
+    assert float(many.sigma.isel(cell=4).max()) < COLLAPSED
     need = TorchWalk.bytes_per_member((4, 4, 4, 4, 1), 150, 40, "float64")
     for other in (slow, everything(engine="torch", memory=3.5 * need)):
         xr.testing.assert_allclose(many, other, rtol=1e-7, atol=1e-14)
@@ -205,7 +205,7 @@ def test_single_precision_loses_small_noise_and_says_so():
     x, y = silent_bent()
     data = SimpleNamespace(x=x, y=y, fingerprint="silent")
     cold = over("temperature", [1e-12, 1.0])
-    with pytest.warns(Unresolved, match=r"member 0 \(temperature 1e-12"):
+    with pytest.warns(UnresolvedWarning, match=r"member 0 \(temperature 1e-12"):
         walk(Dynamics(width=4, hidden=2, temperature=cold, dtype="float32"), Preparation(sgd_steps=0), data, steps=2)
     sizes = layer_sizes(3, 4, 2)
     stream = Stream.of("small noise", 0)
@@ -259,7 +259,7 @@ def test_a_network_that_sleeps_is_finished_in_closed_form():
     how = dict(sgd_steps=4000, descent_steps=300, slow_steps=200, learning_rate=0.02)
     (done,) = prepare([Walker(dynamics, Preparation(**how), 0)], data)
     made, steps = done.weights, done.steps
-    assert np.abs(made).max() < ASLEEP
+    assert np.abs(made).max() < COLLAPSED
     start = initial(layer_sizes(4, 3, 6), Stream.of("glass", 0))
     # Gradients of so narrow a network are nearly nothing from the start: decay alone predicts its end.
     decay = (1 - 0.02 * 0.5) ** 4300 * (1 - 0.002 * 0.5) ** 200

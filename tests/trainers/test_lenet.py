@@ -9,7 +9,7 @@ from deepmech import over
 from deepmech.core.random import Stream
 from deepmech.data import load
 from deepmech.trainers.engines.compiled.lenet import Engine, padded
-from deepmech.trainers.lenet import SingleSample, drawn, initial_weights, train_lenet, wrong_labels
+from deepmech.trainers.lenet import SingleSample, corrupt_labels, initial_weights, sample_indices, train_lenet
 
 NONE = np.array([], np.int64)
 
@@ -110,7 +110,7 @@ def test_records_are_of_the_sample_before_its_step():
     z = made["logits"].values.astype(float)
     cost = np.log(np.exp(z).sum(1)) - z[np.arange(25), made["label"]]
     np.testing.assert_allclose(made["loss"], cost, rtol=1e-5)
-    order = drawn(Stream.of("lenet", 1), data.y_train, 3, 25, None)
+    order = sample_indices(Stream.of("lenet", 1), data.y_train, 3, 25, None)
     assert np.array_equal(made["true_class"], data.y_train[order])
     assert 0 < np.mean(made["label"] != made["true_class"]) < 1
 
@@ -127,24 +127,24 @@ def test_it_learns():
 @pytest.mark.parametrize("share", [0.0, 0.1, 1 / 3, 2 / 3, 0.8, 1.0])
 def test_wrong_labels(share):
     y = np.arange(1500) % 3
-    found = wrong_labels(y, 3, share, Stream.of("test"))
+    found = corrupt_labels(y, 3, share, Stream.of("test"))
     table = np.array([[np.sum((y == k) & (found == j)) for j in range(3)] for k in range(3)])
     wrong = round(share * 500)
     assert np.array_equal(np.diag(table), [500 - wrong] * 3)
     off = table[~np.eye(3, dtype=bool)]
     assert off.min() >= wrong // 2 and off.max() <= wrong // 2 + 1
     # What is wrong at this share is wrong at every larger one, and wrong in the same way.
-    more = wrong_labels(y, 3, min(1.0, share + 0.1), Stream.of("test"))
+    more = corrupt_labels(y, 3, min(1.0, share + 0.1), Stream.of("test"))
     assert np.array_equal(found[found != y], more[found != y])
 
 
 def test_samples_are_drawn_evenly_or_by_weight():
     y = np.arange(300) % 3
     stream = Stream.of("test draws")
-    counts = np.bincount(drawn(stream, y, 3, 30_000, None), minlength=300)
+    counts = np.bincount(sample_indices(stream, y, 3, 30_000, None), minlength=300)
     # χ² with 299 degrees of freedom: mean 299, standard deviation 24.
     assert abs(np.sum((counts - 100) ** 2 / 100) - 299) < 5 * 24
-    order = drawn(stream, y, 3, 30_000, (0.7, 0.2, 0.1))
+    order = sample_indices(stream, y, 3, 30_000, (0.7, 0.2, 0.1))
     shares = np.bincount(y[order], minlength=3) / 30_000
     assert shares == pytest.approx([0.7, 0.2, 0.1], abs=0.015)
     inside = np.bincount(order[y[order] == 0], minlength=300)[y == 0]

@@ -19,10 +19,10 @@ from trainer_data import clusters, pictures
 
 from deepmech.core.random import Stream
 from deepmech.trainers import CNN, MLP, Training
-from deepmech.trainers.engines.torch_func import StackedModules, TorchEnsemble, structure
+from deepmech.trainers.engines.torch_func import ModuleEnsemble, TorchEnsemble, module_signature
 from deepmech.trainers.modules import Convolutional, Dropout, LeakyReLU, Residual, made
 from deepmech.trainers.rules import OPTIMIZERS
-from deepmech.trainers.specs import Member, Own
+from deepmech.trainers.specs import FactoryNetwork, Member
 from deepmech_book.sweeps.spring_block.architectures import transformer
 
 DOUBLE = Training(dtype="float64")
@@ -37,7 +37,7 @@ def attention_of_products():
 
 
 def own(factory, **arguments):
-    return Own(factory, arguments)
+    return FactoryNetwork(factory, arguments)
 
 
 def small_cnn(channels=4, dropout=0.1, size=6):
@@ -154,7 +154,7 @@ def test_buffers_that_are_put_in_the_place_of_others_are_kept(n):
     for epoch in (1, 2, 3):
         many.step(epoch)
     for i in range(n):
-        np.testing.assert_allclose(many.together.shown(i).mean, 1.75 * data.x_train.astype(float).mean(0), rtol=1e-12)
+        np.testing.assert_allclose(many.ensemble.shown(i).mean, 1.75 * data.x_train.astype(float).mean(0), rtol=1e-12)
 
 
 def test_dropout_by_itself_is_torch_s():
@@ -224,17 +224,27 @@ def test_only_modules_that_differ_in_nothing_but_tensors_run_together():
     def heads(n):
         return nn.MultiheadAttention(4, n)
 
-    assert structure(heads(2)) == structure(heads(2)) != structure(heads(4))
-    assert structure(LeakyReLU(0.1)) == structure(LeakyReLU(0.2)) and structure(Dropout(0.1)) == structure(Dropout(0.5))
-    assert structure(nn.LeakyReLU(0.1)) != structure(nn.LeakyReLU(0.2))
-    assert structure(nn.Linear(3, 2)) != structure(nn.Linear(3, 2, bias=False)) != structure(nn.Linear(2, 3))
+    assert module_signature(heads(2)) == module_signature(heads(2)) != module_signature(heads(4))
+    assert module_signature(LeakyReLU(0.1)) == module_signature(LeakyReLU(0.2)) and module_signature(
+        Dropout(0.1)
+    ) == module_signature(Dropout(0.5))
+    assert module_signature(nn.LeakyReLU(0.1)) != module_signature(nn.LeakyReLU(0.2))
+    assert (
+        module_signature(nn.Linear(3, 2))
+        != module_signature(nn.Linear(3, 2, bias=False))
+        != module_signature(nn.Linear(2, 3))
+    )
     same = torch.relu
-    assert structure(Functional(same)) == structure(Functional(same)) != structure(Functional(torch.tanh))
+    assert (
+        module_signature(Functional(same))
+        == module_signature(Functional(same))
+        != module_signature(Functional(torch.tanh))
+    )
     frozen = nn.Linear(3, 2)
     frozen.bias.requires_grad_(False)
-    assert structure(frozen) != structure(nn.Linear(3, 2))
+    assert module_signature(frozen) != module_signature(nn.Linear(3, 2))
     with pytest.raises(ValueError, match="differ in more than the values of their tensors"):
-        StackedModules([nn.LeakyReLU(0.1), nn.LeakyReLU(0.2)], torch.float32)
+        ModuleEnsemble([nn.LeakyReLU(0.1), nn.LeakyReLU(0.2)], torch.float32)
 
 
 def test_weights_of_one_s_own_network_come_from_its_seed_alone():
@@ -296,6 +306,6 @@ def test_modules_are_left_as_they_were_by_what_looks_at_them():
     many, twin = (engine([Member(own(small_cnn), DOUBLE, s) for s in (0, 1)], PICTURES) for _ in range(2))
     for epoch in (1, 2):
         np.testing.assert_array_equal(many.step(epoch), twin.step(epoch))
-        before = copy.deepcopy(many.together.buffers)
+        before = copy.deepcopy(many.ensemble.buffers)
         many.features(PICTURES.x_test, 1)
-        assert all(torch.equal(v, before[k]) for k, v in many.together.buffers.items())
+        assert all(torch.equal(v, before[k]) for k, v in many.ensemble.buffers.items())

@@ -17,10 +17,10 @@ from deepmech.core.torch_random import BatchedStream
 from deepmech.trainers import MLP, Training
 from deepmech.trainers.engines.compiled import mlp
 from deepmech.trainers.engines.compiled.mlp import CompiledMLP
-from deepmech.trainers.engines.torch_func import Rows, TorchEnsemble
-from deepmech.trainers.modules import of_member
+from deepmech.trainers.engines.torch_func import CachedStreams, TorchEnsemble
+from deepmech.trainers.modules import build_network
 from deepmech.trainers.rules import LOSSES, OPTIMIZERS
-from deepmech.trainers.specs import Member, Own
+from deepmech.trainers.specs import FactoryNetwork, Member
 
 CLOUDS = clusters(64, 5, 3)
 REAL = SimpleNamespace(**(vars(CLOUDS) | {"n_classes": None, "y_train": CLOUDS.x_test[:, 0] - CLOUDS.x_train[:, 1]}))
@@ -30,12 +30,12 @@ PARTS = {
 
 
 def module(member, data):
-    return of_member(member, getattr(data, "shape", data.x_train.shape[1:]), data.n_classes or 1)
+    return build_network(member, getattr(data, "shape", data.x_train.shape[1:]), data.n_classes or 1)
 
 
 def torch_engine(members, data):
     """As ``train`` has it, with attention of products: vmap runs other kinds network by network, and warns."""
-    whole = isinstance(members[0].network, Own)
+    whole = isinstance(members[0].network, FactoryNetwork)
     return TorchEnsemble(members, TorchEnsemble.prepare(data, str(members[0].training.dtype), whole=whole))
 
 
@@ -60,10 +60,10 @@ class TorchNetworks:
         self.step = self.engine.step
 
     def numbers(self, i, like):
-        return numbers(self.engine.together.shown(i))
+        return numbers(self.engine.ensemble.shown(i))
 
     def layers(self, i, x):
-        return layers(self.engine.together.shown(i), x)
+        return layers(self.engine.ensemble.shown(i), x)
 
 
 class CompiledNetworks:
@@ -247,7 +247,7 @@ def test_what_engines_draw_and_keep_is_what_streams_do(width, n, step, seed, dro
         assert np.array_equal(many.uniform("x", step, n)[row], s.uniform("x", step, n))
         assert np.array_equal(many.halves("x", step, n)[row] >= below[row], s.keep("x", step, n, drop[row]))
         np.testing.assert_allclose(many.normal("x", step, n)[row], s.normal("x", step, n), rtol=0, atol=1e-13)
-    which, rows = torch.tensor([1, 0, 1]), Rows(keys, torch.device("cpu"))
+    which, rows = torch.tensor([1, 0, 1]), CachedStreams(keys, torch.device("cpu"))
     kept = rows.keep("x", step, n, which, torch.tensor([below[k] for k in which], dtype=torch.int32))
     assert all(np.array_equal(kept[i], streams[k].keep("x", step, n, drop[k])) for i, k in enumerate(which))
     assert np.array_equal(rows.words("x", step, n), [s.bits("x", step, n) for s in streams])

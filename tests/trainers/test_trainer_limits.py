@@ -65,7 +65,7 @@ def test_members_trained_at_once_take_no_more_memory_than_given(engine, threads,
     how = {"engine": "auto" if engine == "own" else engine, "together": together, "threads": threads}
     training = Training(epochs=3)
     member = Member(train.__globals__["_network"](network, {}, None), training, 0)
-    shared = kind.prepare(train.__globals__["samples"]("train", DATA, "float32"), "float32")
+    shared = kind.prepare(train.__globals__["validate_data"]("train", DATA, "float32"), "float32")
     of = (member, kind.module(member, shared), shared) if kind is TorchEnsemble else (member, shared)
     need = kind.bytes_per_member(*of)
     monkeypatch.setattr(kind, "step", counted)

@@ -14,7 +14,7 @@ from deepmech import over
 from deepmech.core.random import Stream
 from deepmech.core.specs import decode
 from deepmech.trainers import MLP, Dynamics, Preparation, SingleSample, Training, settle, train, train_lenet, walk
-from deepmech.trainers.specs import Own, code_of
+from deepmech.trainers.specs import FactoryNetwork, code_of
 
 X = Stream.of("records").normal("x", 0, (24, 4)).astype("float32")
 DATA, OTHERS = (X, np.arange(24) % 3), (X + 1, np.arange(24) % 3)
@@ -84,7 +84,7 @@ def test_another_argument_is_another_record_and_a_record_makes_its_numbers_again
     kinds = {"training": Training, "network": MLP, "dynamics": Dynamics, "preparation": Preparation}
     specs = {"training": SingleSample.from_json(spec)} if verb == "lenet" else {}
     for part in {} if verb == "lenet" else spec:
-        if spec[part]["spec"] == "Own":
+        if spec[part]["spec"] == "FactoryNetwork":
             specs |= {"network": {"factory": factory, "other": other}[spec[part]["factory"]]}
             specs["arguments"] = {k: decode(v) for k, v in spec[part]["arguments"].items()}
             assert code_of(specs["network"]) == spec[part]["code"]
@@ -176,5 +176,7 @@ def test_code_that_goes_in_circles_ends():
 
 
 def test_a_record_of_a_factory_is_no_spec():
-    with pytest.raises(ValueError, match=r"Own\.from_json: the record names the factory 'factory'.*call train with"):
-        Own.from_json(Own(factory, {"width": 3}).to_json())
+    with pytest.raises(
+        ValueError, match=r"FactoryNetwork\.from_json: the record names the factory 'factory'.*call train with"
+    ):
+        FactoryNetwork.from_json(FactoryNetwork(factory, {"width": 3}).to_json())

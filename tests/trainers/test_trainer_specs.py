@@ -12,7 +12,7 @@ from deepmech.core.random import Stream
 from deepmech.trainers import MLP, SingleSample, Training, rules, train, train_lenet
 from deepmech.trainers.engines.compiled import mlp
 from deepmech.trainers.langevin import Dynamics, Preparation, settle, walk
-from deepmech.trainers.specs import Member, Own
+from deepmech.trainers.specs import FactoryNetwork, Member
 
 DATA = clusters(60, 16, 3)
 SMALL, ONCE = MLP(depth=2, width=3), Training(epochs=1)
@@ -65,7 +65,7 @@ class Weighted(SingleSample):
 
 def test_what_is_derived_from_a_spec_is_another_one():
     assert (mlp.unknown(Residual(), ONCE), mlp.unknown(SMALL, Clipped())) == ("Residual", "Clipped")
-    assert mlp.unknown(Own(MLP, {}), ONCE) == "Own"
+    assert mlp.unknown(FactoryNetwork(MLP, {}), ONCE) == "FactoryNetwork"
     x = Stream.of("walkers", 0).normal("x", 0, (20, 3))
     signs = SimpleNamespace(x=x, y=np.sign(x[:, 0]), fingerprint="walkers")
     walker = Tempered(width=2, hidden=1), Preparation(sgd_steps=2), signs

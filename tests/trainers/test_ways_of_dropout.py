@@ -16,7 +16,7 @@ from deepmech import over
 from deepmech.core.random import Stream
 from deepmech.trainers import Training, train
 from deepmech.trainers.modules import made
-from deepmech.trainers.specs import Member, Own
+from deepmech.trainers.specs import FactoryNetwork, Member
 
 DATA = clusters(30, 6, 3)
 
@@ -172,7 +172,7 @@ HOW = {
 def test_networks_are_trained_as_they_are_written(name, rate, seed, batch, many):
     way, drops = TRAINED[name]
     training = Training(epochs=3, optimizer="sgd", learning_rate=0.1, batch_size=batch, dtype="float64")
-    network = Own(lambda: Net(way, drops(rate)), {})
+    network = FactoryNetwork(lambda: Net(way, drops(rate)), {})
     seeds = [seed, seed + 1] if many else [seed]
     found = []
     for one in seeds:
@@ -186,7 +186,7 @@ def test_networks_are_trained_as_they_are_written(name, rate, seed, batch, many)
 
 def test_the_oracle_of_these_laws_drops_what_torch_drops():
     """Its masks, laid beside torch's: shares and shapes of what goes."""
-    member = Member(Own(None, {}), Training(), 0)
+    member = Member(FactoryNetwork(None, {}), Training(), 0)
     for kind, shape in [
         (nn.Dropout, (40, 50)), (nn.Dropout1d, (40, 50)), (nn.Dropout1d, (40, 50, 3)), (nn.Dropout2d, (40, 50, 3, 2)),
         (nn.Dropout2d, (40, 50, 3)), (nn.Dropout3d, (40, 50, 2, 3)), (nn.Dropout3d, (40, 50, 2, 3, 2)),

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from deepmech.metrics.separation import ClassMoments, data_separation
-from deepmech.trainers.run import Array, Engine, Features, go_on
+from deepmech.trainers.run import Array, Engine, Features, check_cancelled
 from deepmech.trainers.specs import Member
 
 #: Metric -> name of its variable in the result.
@@ -38,7 +38,7 @@ def run_epochs(engine: Engine, histories: Sequence[History]) -> None:
     for epoch in range(1, len(histories[0].loss) + 1):
         if all(history.over for history in histories):
             break
-        go_on()
+        check_cancelled()
         for history, features, loss in zip(histories, measures, engine.step(epoch), strict=True):
             # A member that has stopped is carried along, unrecorded, until its group ends.
             if not history.over:

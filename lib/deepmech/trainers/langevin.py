@@ -24,12 +24,12 @@ from deepmech.core.specs import Spec
 from deepmech.metrics.glass import MOTILITY_EDGES, displacement_sums, motility
 from deepmech.trainers.engines.compiled.langevin import TYPES, CompiledWalk, initial, layer_sizes
 from deepmech.trainers.engines.torch_walk import TorchWalk
-from deepmech.trainers.run import Call, moments, require_spec, samples
+from deepmech.trainers.run import TrainerRun, record_steps, require_spec, validate_data
 
 ENDS = ("finished", "diverged")
-TOO_FAR = 1e6
+DIVERGED = 1e6
 """A network with a weight beyond this has diverged."""
-ASLEEP = 1e-4
+COLLAPSED = 1e-4
 """With weight decay, a network whose weights all lie below this only decays: its gradient is of their sixth power."""
 #: What every variable is, as its ``long_name``.
 WORDS = {
@@ -53,7 +53,7 @@ WORDS = {
 }
 
 
-class Unresolved(UserWarning):
+class UnresolvedWarning(UserWarning):
     """The noise of a step is smaller than the resolution of the weights it is added to."""
 
 
@@ -295,14 +295,14 @@ def walk(
 
     Warns
     -----
-    Unresolved
+    UnresolvedWarning
         Naming members and temperatures whose noise per step is below half the spacing of their weights' numbers.
 
     Raises
     ------
     ValueError
         If times, labels or names do not fit, or the data are not fit to be trained on
-        (:func:`deepmech.trainers.run.samples`).
+        (:func:`deepmech.trainers.run.validate_data`).
 
     Examples
     --------
@@ -326,7 +326,9 @@ def walk(
     within = f"a list of different whole numbers between 0 and steps - 1 = {steps - 1}"
     waiting = checks.check_ints("walk: waiting", waiting, 0, steps - 1, allowed=within).tolist()
     longest = steps - min(waiting)
-    at = log_times(longest) if record is None else moments("walk", record, longest, "steps - min(waiting)", least=1)
+    at = (
+        log_times(longest) if record is None else record_steps("walk", record, longest, "steps - min(waiting)", least=1)
+    )
     chi = _windows(chi)
     if np.size(motility_times):
         motility_times = checks.check_ints("walk: motility_times", motility_times, 1).tolist()
@@ -362,13 +364,13 @@ def walk(
 
 def _members(
     caller: str, dynamics: Dynamics, preparation: Preparation, data: Any, own: tuple[str, ...], **how: Any
-) -> tuple[Call, Any, list[Walker], str]:
+) -> tuple[TrainerRun, Any, list[Walker], str]:
     """The call, its data, what walks, and on which engine, if everything fits."""
     require_spec(f"{caller}: dynamics", dynamics, Dynamics)
     require_spec(f"{caller}: preparation", preparation, Preparation)
-    call = Call(caller, **how)
+    call = TrainerRun(caller, **how)
     engine, _ = call.choose()
-    data = samples(caller, data, "float64" if dynamics.dtype == "float64" else "float32", signs=True)
+    data = validate_data(caller, data, "float64" if dynamics.dtype == "float64" else "float32", signs=True)
     batch = call.align(own, **dynamics.broadcast_fields(), **preparation.broadcast_fields("prepare_"))
     walkers = [
         Walker(dynamics.with_values(row), preparation.with_values(row, "prepare_"), int(row["seed"]), call.experiment)
@@ -384,7 +386,7 @@ def _members(
     return call, data, walkers, engine
 
 
-def _jobs(call: Call, walkers: Sequence[Walker], data: Any, engine: str) -> list[list[int]]:
+def _jobs(call: TrainerRun, walkers: Sequence[Walker], data: Any, engine: str) -> list[list[int]]:
     """One walker each, or with torch as many of one shape as the memory holds, one group after another."""
     needs = {}
     for i, one in enumerate(walkers):
@@ -397,7 +399,7 @@ def _jobs(call: Call, walkers: Sequence[Walker], data: Any, engine: str) -> list
 
 
 def _result(
-    call: Call, rows: list[dict[str, Any]], axes: dict[str, tuple[str, ...]], coords: dict[str, Any],
+    call: TrainerRun, rows: list[dict[str, Any]], axes: dict[str, tuple[str, ...]], coords: dict[str, Any],
     words: dict[str, str], dynamics: Dynamics, preparation: Preparation, data: Any, engine: str, asked: dict[str, Any],
 ) -> xr.Dataset:  # fmt: skip
     variables = {k: (np.array([row[k] for row in rows]), axes.get(k, ())) for k in rows[0]}
@@ -414,7 +416,7 @@ def _windows(chi: Any) -> tuple[float, ...]:
     return tuple(values.tolist())
 
 
-def _prepared(call: Call, walkers: list[Walker], data: Any, engine: str) -> list[Prepared]:
+def _prepared(call: TrainerRun, walkers: list[Walker], data: Any, engine: str) -> list[Prepared]:
     """Every member's prepared network; members that differ in their walk alone share it."""
     firsts = {json.dumps(w.start): w for w in walkers}
     starters = list(firsts.values())
@@ -440,7 +442,7 @@ def _warn_unresolved(walkers: list[Walker], prepared: list[np.ndarray], n_data: 
         warnings.warn(
             f"noise per step below half the spacing of a typical weight: {words}{more}. Most of it is rounded away; "
             "use dtype='mixed' or 'float64'",
-            Unresolved,
+            UnresolvedWarning,
             stacklevel=3,
         )
 
@@ -506,19 +508,19 @@ def prepare(walkers: Sequence[Walker], data: Any, engine: str = "compiled", devi
     losses = np.full((len(walkers), len(stops)), np.nan)
     for k, stop in enumerate(stops):
         before, begun = done, network.w
-        asleep = (decay > 0) & (np.abs(begun).max(1) < ASLEEP)
-        while done < stop and not asleep.all():
+        collapsed = (decay > 0) & (np.abs(begun).max(1) < COLLAPSED)
+        while done < stop and not collapsed.all():
             if done < sgd:
                 done = _stochastic(network, streams, "order", n, int(p.batch_size), rate, decay, done, min(stop, sgd))
             else:
                 end = min(stop, fast if done < fast else total)
                 network.walk(end - done, done, rate if done < fast else rate / 10, decay, still, streams)
                 done = end
-        if asleep.any():
+        if collapsed.any():
             # Nothing else happens any more, and products of such numbers take processors many times longer.
             shrink = (1 - rate * decay) ** (min(stop, fast) - min(before, fast))
             slowly = (1 - rate / 10 * decay) ** (max(stop - fast, 0) - max(before - fast, 0))
-            network.set(np.where(asleep[:, None], begun * shrink[:, None] * slowly[:, None], network.w))
+            network.set(np.where(collapsed[:, None], begun * shrink[:, None] * slowly[:, None], network.w))
         done = stop
         loss, errors, _ = _evaluated(network, lost)
         losses[:, k] = np.where(lost, np.nan, loss)
@@ -572,7 +574,7 @@ def _evaluated(network: CompiledWalk | TorchWalk, lost: np.ndarray) -> tuple[np.
     They are not carried on: beyond what numbers can hold, processors take many times longer.
     """
     now = network.w
-    lost |= ~(np.isfinite(now).all(1) & (np.abs(now).max(1) < TOO_FAR))
+    lost |= ~(np.isfinite(now).all(1) & (np.abs(now).max(1) < DIVERGED))
     if lost.any():
         network.set(np.where(lost[:, None], 0.0, now))
     found = network.evaluate()

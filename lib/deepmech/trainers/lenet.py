@@ -12,7 +12,7 @@ from deepmech.core import checks
 from deepmech.core.labels import Number
 from deepmech.core.random import Stream
 from deepmech.trainers.engines.compiled.lenet import Engine, padded
-from deepmech.trainers.run import Call, moments, require_spec, samples
+from deepmech.trainers.run import TrainerRun, record_steps, require_spec, validate_data
 from deepmech.trainers.specs import SingleSample, layer_weights
 
 SIDE = 32
@@ -80,8 +80,8 @@ def train_lenet(
     Raises
     ------
     ValueError
-        If labels clash, or the data are not fit to be trained on (:func:`deepmech.trainers.run.samples`) or are no
-        images of 32×32.
+        If labels clash, or the data are not fit to be trained on (:func:`deepmech.trainers.run.validate_data`) or are
+        no images of 32×32.
 
     Examples
     --------
@@ -92,15 +92,15 @@ def train_lenet(
     Frozen({'trial': 2, 'iteration': 5, 'logit': 3})
     """
     require_spec("train_lenet: training", training, SingleSample)
-    call = Call("train_lenet", engine="compiled", seed=seed, experiment=experiment, threads=threads, on_gpu=False)
-    data = samples("train_lenet", data, training.dtype, image="LeNet")
+    call = TrainerRun("train_lenet", engine="compiled", seed=seed, experiment=experiment, threads=threads, on_gpu=False)
+    data = validate_data("train_lenet", data, training.dtype, image="LeNet")
     _check(training, data)
     if record is not None and data.x_test is None:
         raise ValueError("train_lenet: record: there are no test samples to validate on; give (x, y, x_test, y_test)")
     steps = training.iterations
     at = np.zeros(0, np.int64)
     if record is not None:
-        at = moments("train_lenet", record, steps, "SingleSample.iterations")
+        at = record_steps("train_lenet", record, steps, "SingleSample.iterations")
     rates = {"learning_rate": training.learning_rate, "label_error": training.label_error}
     batch = call.align(("iteration", "logit", "at_iteration"), **rates)
     dtype, k, n_channels = training.dtype, data.n_classes, data.shape[0]
@@ -110,13 +110,13 @@ def train_lenet(
     x, x_val = (padded(z, n_channels, dtype) for z in (data.x_train, validation[0]))
     y, y_val = data.y_train, validation[1]
     spoilt = Stream.of(experiment, "labels", str(data.fingerprint))
-    labels = {p: wrong_labels(y, k, p, spoilt) for p in set(batch.flat["label_error"].tolist())}
+    labels = {p: corrupt_labels(y, k, p, spoilt) for p in set(batch.flat["label_error"].tolist())}
     members = batch.members()
 
     def fit(job: list[int]) -> list[tuple[np.ndarray, ...]]:
         member = members[job[0]]
         stream, own = Stream.of(experiment, int(member["seed"])), labels[member["label_error"]]
-        order = drawn(stream, y, k, steps, training.class_weights)
+        order = sample_indices(stream, y, k, steps, training.class_weights)
         one = Engine(initial_weights(stream, n_channels, k), member["learning_rate"], dtype)
         numbers = one.run(x, own, order, (x_val, y_val), at)
         found = _until_lost(*numbers, one.answers(x, order[-1]), at)
@@ -155,7 +155,7 @@ def initial_weights(stream: Stream, n_channels: int, n_classes: int) -> list[tup
     return [layer_weights(stream, i, shape) for i, shape in enumerate(shapes, start=1)]
 
 
-def drawn(
+def sample_indices(
     stream: Stream, classes: np.ndarray, n_classes: int, iterations: int, weights: Sequence[float] | None
 ) -> np.ndarray:
     """Which training sample each iteration draws, int64, shape (iterations,); with replacement."""
@@ -173,13 +173,13 @@ def drawn(
     return order
 
 
-def wrong_labels(classes: np.ndarray, n_classes: int, share: float, stream: Stream) -> np.ndarray:
+def corrupt_labels(classes: np.ndarray, n_classes: int, share: float, stream: Stream) -> np.ndarray:
     """``classes`` with ``share`` of each class relabelled, as evenly as possible over the other classes.
 
     Examples
     --------
     >>> y = np.arange(30) % 3
-    >>> found = wrong_labels(y, 3, 0.4, Stream.of("doctest"))
+    >>> found = corrupt_labels(y, 3, 0.4, Stream.of("doctest"))
     >>> [int(np.sum((y == 0) & (found == k))) for k in range(3)]
     [6, 2, 2]
     """

@@ -25,7 +25,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from deepmech.core.random import Stream
-from deepmech.trainers.specs import CNN, DROPOUT, MOST_DROPPED, Member, Own, layer_weights
+from deepmech.trainers.specs import CNN, DROPOUT, MOST_DROPPED, FactoryNetwork, Member, layer_weights
 
 
 class Network(nn.Module):
@@ -331,14 +331,14 @@ class BiasFree(Network):
         return _samples_first([*found, _product(self.linear[-1], x)], self.linear[0])
 
 
-def of_member(member: Member, shape: Sequence[int], n_outputs: int, stream: Stream | None = None) -> nn.Module:
+def build_network(member: Member, shape: Sequence[int], n_outputs: int, stream: Stream | None = None) -> nn.Module:
     """A member's network with its initial weights, in its precision; ``shape`` is that of one sample.
 
     Random numbers are those of ``stream``, if it is given, and not of the member's own.
     """
     spec, stream = member.network, stream or member.stream
     dtype = getattr(torch, str(member.training.dtype))
-    if isinstance(spec, Own):
+    if isinstance(spec, FactoryNetwork):
         return made(spec.factory, stream, **spec.arguments).to(dtype)
     own: dict[str, Any] = {"slope": float(spec.slope), "dropout": member.rates(float(spec.dropout))}
     if isinstance(spec, CNN):
@@ -411,7 +411,7 @@ def require_new(members: Sequence[Member]) -> None:
     """A ValueError if networks of different seeds, made by a user's factory, have modules or trained parameters in
     common: they would all start from the same weights."""
     first = members[0]
-    assert isinstance(first.network, Own)
+    assert isinstance(first.network, FactoryNetwork)
     others = [m for m in members if m.seed != first.seed]
     alike = [m for m in others if repr(m.network.arguments) == repr(first.network.arguments)]  # type: ignore[union-attr]
     if not others:

@@ -50,21 +50,21 @@ class Engine(Protocol):
         """What the layers of one member make of samples (n, …)."""
 
 
-class Stopped(Exception):
+class Cancelled(Exception):
     """Nobody waits for this work any more: after Ctrl-C, or when a neighbour has failed."""
 
 
 _here = threading.local()
 
 
-def go_on() -> None:
-    """Raise :class:`Stopped` if whoever asked for this thread's work no longer waits for it.
+def check_cancelled() -> None:
+    """Raise :class:`Cancelled` if whoever asked for this thread's work no longer waits for it.
 
     A thread cannot be ended from outside: engines ask between pieces of work of seconds at most.
     """
     stop = getattr(_here, "stop", None)
     if stop is not None and stop.is_set():
-        raise Stopped
+        raise Cancelled
 
 
 def aligned(size: int, dtype: Any) -> np.ndarray:
@@ -81,7 +81,7 @@ def require_spec(what: str, value: Any, *kinds: type) -> None:
     checks.check(what, type(value).__name__, type(value) in kinds, f"{kinds[0].__name__} itself, nothing derived")
 
 
-class Call:
+class TrainerRun:
     """One call of a trainer, for which there are a compiled engine and one of torch.
 
     Parameters
@@ -122,7 +122,7 @@ class Call:
             raise ValueError(
                 f"{caller}: engine = 'compiled' knows no GPU; use engine='auto' or 'torch', or device='cpu'"
             )
-        self.memory, self.limited = room(memory, self.device, caller), memory is not None
+        self.memory, self.limited = memory_budget(memory, self.device, caller), memory is not None
         self.workers = 1 if self.on_gpu else threads or provenance.cores()
 
     def align(self, own: Sequence[str], **fields: Any) -> Batch:
@@ -184,7 +184,7 @@ class Call:
         def watched(job: list[int]) -> Sequence[T]:
             _here.stop = stop
             try:
-                go_on()
+                check_cancelled()
                 return work(job)
             finally:
                 del _here.stop
@@ -239,15 +239,17 @@ class Call:
         )
 
 
-def moments(caller: str, record: Any, last: int, name: str, least: int = 0) -> np.ndarray:
+def record_steps(caller: str, record: Any, last: int, name: str, least: int = 0) -> np.ndarray:
     """When to record: rising whole numbers from ``least`` to ``last``; or every so many up to it.
 
     ``name`` is what ``last`` is called.
 
     Examples
     --------
-    >>> moments("train", 4, 10, "Training.epochs").tolist(), moments("train", [0, 10], 10, "Training.epochs").tolist()
-    ([0, 4, 8, 10], [0, 10])
+    >>> record_steps("train", 4, 10, "Training.epochs").tolist()
+    [0, 4, 8, 10]
+    >>> record_steps("train", [0, 10], 10, "Training.epochs").tolist()
+    [0, 10]
     """
     if isinstance(record, int | np.integer):
         every = min(checks.check_int(f"{caller}: record", record), max(last, 1))
@@ -284,7 +286,7 @@ def chosen(device: str | torch.device | None, caller: str) -> tuple[str, bool]:
     return name, require_device(name, caller, field)
 
 
-def room(memory: float | None, device: str, caller: str) -> float:
+def memory_budget(memory: float | None, device: str, caller: str) -> float:
     """Bytes that one batch may take: ``memory``, or 2 GiB on a CPU and seven tenths of what is free on a GPU."""
     if memory is not None:
         ok = isinstance(memory, int | float | np.number) and not isinstance(memory, bool) and memory > 0
@@ -331,7 +333,7 @@ def one_thread() -> Iterator[None]:
 CLASSES = "a whole number, at least 2, or 0 for real targets"
 
 
-def samples(
+def validate_data(
     caller: str,
     data: Any,
     dtype: str,

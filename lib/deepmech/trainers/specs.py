@@ -395,7 +395,7 @@ def _installed(module: str) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Own(Spec):
+class FactoryNetwork(Spec):
     """A network of a user's own: a factory of an ``nn.Module`` and its arguments, which may be labelled arrays."""
 
     factory: Callable[..., Any]
@@ -405,14 +405,14 @@ class Own(Spec):
         """The factory by its name, and sixteen hexadecimal digits of its code; nothing turns this back."""
         name = str(getattr(self.factory, "__qualname__", None) or type(self.factory).__qualname__)
         arguments = {k: encode(v) for k, v in self.arguments.items()}
-        return {"spec": "Own", "factory": name, "code": code_of(self.factory), "arguments": arguments}
+        return {"spec": "FactoryNetwork", "factory": name, "code": code_of(self.factory), "arguments": arguments}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:
         """A ValueError: a record names a function, and what it names is not to be run."""
         raise ValueError(
-            f"Own.from_json: the record names the factory {data.get('factory')!r}, whose code it does not hold: call "
-            "train with that function and the arguments in the record"
+            f"FactoryNetwork.from_json: the record names the factory {data.get('factory')!r}, whose code it does not "
+            "hold: call train with that function and the arguments in the record"
         )
 
     def broadcast_fields(self, prefix: str = "network.") -> dict[str, Any]:
@@ -425,7 +425,7 @@ class Own(Spec):
 
 
 class Settings(NamedTuple):
-    """The quantities in force during one epoch; the modules of :class:`Own` have dropout rates of their own."""
+    """The quantities in force during one epoch; modules of :class:`FactoryNetwork` have dropout rates of their own."""
 
     dropout: float
     learning_rate: float
@@ -442,7 +442,7 @@ class Member:
     along a grid are paired.
     """
 
-    network: MLP | CNN | Own
+    network: MLP | CNN | FactoryNetwork
     training: Training
     seed: int
     experiment: str = "train"
@@ -455,7 +455,7 @@ class Member:
         """What holds in epoch ``epoch`` (from 1) by the specs and the schedule."""
         t = self.training
         values: dict[str, Any] = {
-            "dropout": 0.0 if isinstance(self.network, Own) else self.network.dropout,
+            "dropout": 0.0 if isinstance(self.network, FactoryNetwork) else self.network.dropout,
             "learning_rate": t.learning_rate,
             "data_noise": t.data_noise,
             "label_noise": t.label_noise,

@@ -18,8 +18,8 @@ from deepmech.trainers.engines.compiled.mlp import CompiledMLP, unknown
 from deepmech.trainers.engines.torch_func import TorchEnsemble
 from deepmech.trainers.history import METRICS, WORDS, History, run_epochs, to_variables
 from deepmech.trainers.modules import require_new
-from deepmech.trainers.run import Call, Engine, moments, require_spec, samples
-from deepmech.trainers.specs import CNN, MLP, Member, Own, Training
+from deepmech.trainers.run import Engine, TrainerRun, record_steps, require_spec, validate_data
+from deepmech.trainers.specs import CNN, MLP, FactoryNetwork, Member, Training
 
 
 def train(
@@ -128,8 +128,8 @@ def train(
     Raises
     ------
     ValueError
-        If labels clash, the data are not fit to be trained on (:func:`deepmech.trainers.run.samples`) or do not fit
-        the specs, an engine does not know what is asked of it, or a name is unknown.
+        If labels clash, the data are not fit to be trained on (:func:`deepmech.trainers.run.validate_data`) or do not
+        fit the specs, an engine does not know what is asked of it, or a name is unknown.
 
     Examples
     --------
@@ -156,29 +156,31 @@ def train(
     require_spec("train: training", training, Training)
     if together is not None:
         checks.check_int("train: together", together)
-    call = Call("train", engine=engine, seed=seed, experiment=experiment, threads=threads, device=device, memory=memory)
+    call = TrainerRun(
+        "train", engine=engine, seed=seed, experiment=experiment, threads=threads, device=device, memory=memory
+    )
     own = ("split", "layer", "epoch", "at_epoch", "class", "unit")
     rows = call.align(own, **spec.broadcast_fields(), **training.broadcast_fields()).members()
     members = [Member(spec.with_values(row), training.with_values(row), int(row["seed"]), experiment) for row in rows]
-    if isinstance(spec, Own):
+    if isinstance(spec, FactoryNetwork):
         require_new(members)
     metrics = _metrics(metrics, class_means)
-    data = samples(
+    data = validate_data(
         "train", data, min(str(m.training.dtype) for m in members),  # "float32" if that is among them
         every_class=bool(metrics) or class_means, image="CNN" if isinstance(spec, CNN) else "",
-        any_shape=isinstance(spec, Own),
+        any_shape=isinstance(spec, FactoryNetwork),
     )  # fmt: skip
     chosen = [call.choose(unknown(m.network, m.training), _slow(m)) for m in members]
     engines = [name for name, _ in chosen]
     _check(data, members, metrics, class_means)
     fewest = min(int(m.training.epochs) for m in members)
-    at = None if record is None else moments("train", record, fewest, "Training.epochs")
+    at = None if record is None else record_steps("train", record, fewest, "Training.epochs")
 
     @cache
     def shared(engine: str, dtype: str) -> dict[str, Any]:
         """What members of one engine and type of numbers have in common: the samples."""
         if engine == "torch":
-            return TorchEnsemble.prepare(data, dtype, call.device, whole=isinstance(spec, Own))
+            return TorchEnsemble.prepare(data, dtype, call.device, whole=isinstance(spec, FactoryNetwork))
         return CompiledMLP.prepare(data, dtype)
 
     common = [shared(engine, str(m.training.dtype)) for engine, m in zip(engines, members, strict=True)]
@@ -209,12 +211,12 @@ def train(
     return result.assign_attrs(not_compiled=", ".join(why)) if why else result
 
 
-def _network(network: Any, arguments: dict[str, Any], layers: Sequence[str] | None) -> MLP | CNN | Own:
+def _network(network: Any, arguments: dict[str, Any], layers: Sequence[str] | None) -> MLP | CNN | FactoryNetwork:
     """A spec, of a user's own network too, if it fits what belongs to it."""
     kinds = "a spec, or a function that makes a module, to be called for every member"
     checks.check("train: network", network, not isinstance(network, nn.Module), kinds)
     if callable(network) and not isinstance(network, Spec) and network not in (MLP, CNN):
-        return Own(network, arguments)
+        return FactoryNetwork(network, arguments)
     require_spec("train: network", network, MLP, CNN)
     if arguments:
         raise ValueError(
@@ -249,7 +251,7 @@ def _groups(
         if engines[i] != "torch":
             needs[i] = CompiledMLP.bytes_per_member(member, shared)
         else:
-            own = isinstance(member.network, Own)
+            own = isinstance(member.network, FactoryNetwork)
             spec = member.network.arguments if own else member.network.to_json()  # type: ignore[union-attr]
             alike = json.dumps([spec, member.training.to_json()], default=repr)
             if alike not in known:  # networks that differ in their seed alone
@@ -284,11 +286,11 @@ def _check(data: Any, members: list[Member], metrics: Sequence[str], class_means
                 f"Training.batch_size = {size}: leaves a batch of one sample of the {n}, which BatchNorm cannot "
                 "normalise; choose a size that leaves at least two"
             )
-        if isinstance(m.network, Own) and any(field == "dropout" for _, field, _ in m.training.schedule):
+        if isinstance(m.network, FactoryNetwork) and any(field == "dropout" for _, field, _ in m.training.schedule):
             raise ValueError(
                 "Training.schedule: changes dropout, but a network of your own has its rates in its modules"
             )
-        if data.x_train.dtype == np.int64 and isinstance(m.network, Own) and m.settings(1).data_noise:
+        if data.x_train.dtype == np.int64 and isinstance(m.network, FactoryNetwork) and m.settings(1).data_noise:
             raise ValueError("Training.data_noise: must be 0 where samples are whole numbers (int64)")
         if not data.n_classes and (m.training.loss != "mse" or metrics or class_means):
             raise ValueError(

@@ -1,8 +1,8 @@
 """Trains any ``nn.Module``, one or many at once, on a CPU or a GPU.
 
-Networks that differ in nothing but the values of their tensors (:func:`structure`) run together: the parameters of each
-are a row of one matrix, its buffers lie beside those of the others, and ``torch.func.vmap`` runs one module for all of
-them. A network's numbers are, to rounding, those it has alone. To the bit is not promised: how products of many
+Networks that differ in nothing but the values of their tensors (:func:`module_signature`) run together: the parameters
+of each are a row of one matrix, its buffers lie beside those of the others, and ``torch.func.vmap`` runs one module for
+all of them. A network's numbers are, to rounding, those it has alone. To the bit is not promised: how products of many
 networks are summed is for the libraries behind them to decide.
 """
 
@@ -29,10 +29,10 @@ from torch.func import functional_call, stack_module_state, vmap
 from deepmech.core.random import Stream
 from deepmech.core.torch_random import BatchedStream
 from deepmech.metrics.layers import LayerRecorder, keep_features, select_layers
-from deepmech.trainers.modules import GENERATORS, Dropout, LeakyReLU, Network, draw_from, dropouts, of_member
+from deepmech.trainers.modules import GENERATORS, Dropout, LeakyReLU, Network, build_network, draw_from, dropouts
 from deepmech.trainers.rules import LOSSES, OPTIMIZERS, Loss
-from deepmech.trainers.run import go_on
-from deepmech.trainers.specs import Member, Own
+from deepmech.trainers.run import check_cancelled
+from deepmech.trainers.specs import FactoryNetwork, Member
 
 #: Fields of Training that networks trained together have in common; all others may differ.
 COMMON = ("optimizer", "batch_size", "epochs", "loss", "dtype")
@@ -129,7 +129,7 @@ class _Draws:
             self.by = f"{type(self.module).__name__}{inner}"
 
 
-def structure(module: nn.Module) -> tuple[Any, ...]:
+def module_signature(module: nn.Module) -> tuple[Any, ...]:
     """What modules that run together have in common: all but the values of their parameters and buffers.
 
     What this cannot compare (functions, generators, tensors that are no buffers) is common only if it is one object.
@@ -164,8 +164,8 @@ def _import_sympy() -> None:
         importlib.import_module("sympy")
 
 
-class StackedModules:
-    """The states of several modules of one :func:`structure` beside one another.
+class ModuleEnsemble:
+    """The states of several modules of one :func:`module_signature` beside one another.
 
     ``rows`` (networks, numbers) are all trained parameters, layer after layer; ``buffers``, by name, have the shape
     (networks, …); ``module`` is what is run, and its own parameters and buffers are never used.
@@ -173,7 +173,7 @@ class StackedModules:
 
     def __init__(self, modules: Sequence[nn.Module], dtype: torch.dtype, device: str | torch.device = "cpu"):
         _import_sympy()
-        if len({structure(m) for m in modules}) > 1:
+        if len({module_signature(m) for m in modules}) > 1:
             raise ValueError(
                 "train: these modules differ in more than the values of their tensors, and cannot run together: train "
                 "them one by one, together=1"
@@ -257,7 +257,7 @@ class StackedModules:
         return self._shown.eval()
 
 
-class Rows(BatchedStream):
+class CachedStreams(BatchedStream):
     """As :class:`BatchedStream`; on a CPU the compiled streams, which are faster, make the same bits."""
 
     def words(self, purpose: str, step: int | torch.Tensor, n: int, first: int = 0) -> torch.Tensor:
@@ -301,12 +301,12 @@ class TorchEnsemble:
     @staticmethod
     def module(member: Member, shared: dict[str, Any]) -> nn.Module:
         """A member's network before training."""
-        return of_member(member, shared["shape"], shared["n_classes"] or 1)
+        return build_network(member, shared["shape"], shared["n_classes"] or 1)
 
     @staticmethod
     def shape(member: Member, module: nn.Module) -> tuple[Any, ...]:
         """What members trained together have in common."""
-        return structure(module), *(getattr(member.training, name) for name in COMMON)
+        return module_signature(module), *(getattr(member.training, name) for name in COMMON)
 
     @staticmethod
     def bytes_per_member(member: Member, module: nn.Module, shared: dict[str, Any]) -> int:
@@ -328,31 +328,31 @@ class TorchEnsemble:
         self.layers = None if layers is None else list(layers)
         self.chosen: tuple[str, ...] | None = None
         modules = [self.module(m, shared) for m in members]
-        self.together = StackedModules(modules, self.dtype, self.device)
+        self.ensemble = ModuleEnsemble(modules, self.dtype, self.device)
         first, n = members[0].training, len(shared["x"])
-        if isinstance(members[0].network, Own):
-            probe(self.together.module, shared["x"][:4])
+        if isinstance(members[0].network, FactoryNetwork):
+            probe(self.ensemble.module, shared["x"][:4])
             size = n if first.batch_size is None else min(n, int(first.batch_size))
             if 1 in (size, n % size):
-                probe(self.together.module, shared["x"][:1])
+                probe(self.ensemble.module, shared["x"][:1])
         self.loss, self.optimizer = LOSSES[str(first.loss)], OPTIMIZERS[str(first.optimizer)]
         # Members with the same seed see the same numbers: they are drawn once for each seed.
         keys = [m.stream.key for m in members]
         unique = list(dict.fromkeys(keys))
         self.one_of_seed = [keys.index(k) for k in unique]
-        self.stream = Rows(unique, self.device)
+        self.stream = CachedStreams(unique, self.device)
         self.seed = torch.tensor([unique.index(k) for k in keys], device=self.device)
         self.momentum = self._column([float(m.training.momentum) for m in members])
         self.decay = self._column([float(m.training.weight_decay) for m in members])
         self.memory: dict[str, torch.Tensor] = {}
         self.steps, self._step, self._calls = 0, 0, Counter[int]()
-        self.together.which = self.seed
+        self.ensemble.which = self.seed
         self.dropouts: dict[str, Dropout] = {}
-        for number, (name, part) in enumerate(dropouts(self.together.module).items(), start=1):
-            draw_from(name, part, partial(self._keep, number), lambda: self.together.now)
+        for number, (name, part) in enumerate(dropouts(self.ensemble.module).items(), start=1):
+            draw_from(name, part, partial(self._keep, number), lambda: self.ensemble.now)
             if isinstance(part, Dropout):
                 self.dropouts[name] = part
-                self.together.buffers[f"{name}.which"] = self.seed
+                self.ensemble.buffers[f"{name}.which"] = self.seed
 
     def step(self, epoch: int) -> np.ndarray:
         """One pass over the training set; the mean loss over its steps, each taken before its update, per member."""
@@ -362,17 +362,17 @@ class TorchEnsemble:
         noise, wrong = [s.data_noise * self.shared["std"] for s in now], [s.label_noise for s in now]
         total = torch.zeros(len(now), dtype=torch.float64, device=self.device)
         for step, index in self._batches(epoch, n):
-            go_on()
+            check_cancelled()
             self._step = step
             self._calls.clear()
             (x, x_dim), (y, y_dim) = self._inputs(noise, index), self._targets(wrong, index)
-            loss, gradient, _ = self.together.gradient(self.loss, x, y, (x_dim, y_dim))
+            loss, gradient, _ = self.ensemble.gradient(self.loss, x, y, (x_dim, y_dim))
             self.steps += 1
             if self.decay.any():
-                self.together.rows.mul_(1 - rate * self.decay)
-            self.optimizer(self.together.rows, gradient, rate, self.momentum, self.steps, self.memory)
+                self.ensemble.rows.mul_(1 - rate * self.decay)
+            self.optimizer(self.ensemble.rows, gradient, rate, self.momentum, self.steps, self.memory)
             total += loss.double() * (n if index is None else index.shape[1])
-        for carried in self.together.buffers.values():
+        for carried in self.ensemble.buffers.values():
             if carried.ndim > 1:
                 # A variance that overflows makes a unit constant: finite, and no longer what it should be.
                 total[~carried.isfinite().flatten(1).all(1)] = torch.nan
@@ -385,7 +385,7 @@ class TorchEnsemble:
         Layers by their names, unless the module says itself what its layers are.
         """
         inputs = torch.from_numpy(np.asarray(x)).to(self.device, self.shared["x"].dtype)
-        module = self.together.shown(member)
+        module = self.ensemble.shown(member)
         if isinstance(module, Network) and self.layers is None:
             *layers, output = module(inputs, every=True)
             return [h.flatten(1) for h in layers], output
@@ -417,7 +417,7 @@ class TorchEnsemble:
         """Each member's batch and 0, or one batch for all and None."""
         if index is None:
             # A network of a user's own may write into what it is given.
-            return samples.clone() if isinstance(self.members[0].network, Own) else samples, None
+            return samples.clone() if isinstance(self.members[0].network, FactoryNetwork) else samples, None
         return (samples[index[0]], None) if len(index) == 1 else (samples[index[self.seed]], 0)
 
     def _inputs(self, noise: list[float], index: torch.Tensor | None) -> tuple[torch.Tensor, int | None]:
@@ -443,9 +443,9 @@ class TorchEnsemble:
 
     def _set_dropout(self, rates: list[float | list[float]]) -> None:
         """The rates of this epoch, unless the networks are a user's own and have theirs; what drops nothing rests."""
-        buffers = self.together.buffers
+        buffers = self.ensemble.buffers
         for name, dropout in self.dropouts.items():
-            if not isinstance(self.members[0].network, Own):
+            if not isinstance(self.members[0].network, FactoryNetwork):
                 for field, values in Dropout.constants(rates).items():
                     buffers[f"{name}.{field}"] = values.to(buffers[f"{name}.{field}"])
             dropout.train(bool((buffers[f"{name}.below"] > 0).any()))

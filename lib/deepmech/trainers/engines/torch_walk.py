@@ -12,9 +12,9 @@ from torch.nn import functional as F
 from deepmech.core.random import Stream
 from deepmech.core.torch_random import BatchedStream
 from deepmech.trainers.engines.compiled.langevin import TYPES, n_weights
-from deepmech.trainers.engines.torch_func import StackedModules
+from deepmech.trainers.engines.torch_func import ModuleEnsemble
 from deepmech.trainers.modules import BiasFree
-from deepmech.trainers.run import go_on
+from deepmech.trainers.run import check_cancelled
 
 BLOCK = 4096
 """Samples whose gradients are summed in the products' own precision; sums over blocks are in float64."""
@@ -43,7 +43,7 @@ class TorchWalk:
     ):
         self.sizes, self.n, self.device = tuple(sizes), len(x), torch.device(device)
         self.rounds, self.type = TYPES[dtype][0] != "float64", getattr(torch, TYPES[dtype][1])
-        self.together = StackedModules([BiasFree(sizes)], self.type, self.device)
+        self.ensemble = ModuleEnsemble([BiasFree(sizes)], self.type, self.device)
         self._w = torch.zeros(members, n_weights(sizes), dtype=torch.float64, device=self.device)
         self.samples, self.labels = (torch.from_numpy(np.array(a, float)).to(self.device) for a in (x, y))
         # What is missing to whole blocks has the label 0, and with it no gradient.
@@ -92,7 +92,7 @@ class TorchWalk:
             at = torch.arange(begin, min(begin + piece, first + steps), device=self.device)
             z = drawn.normal("thermal", at, n).transpose(0, 1) if np.any(noise) else None
             for k in range(len(at)):
-                go_on()
+                check_cancelled()
                 self._w -= mu * (self._gradient(self.x, self.y, self.n) + shrink * self._w)
                 if z is not None:
                     self._w += kick * z[k, seed]
@@ -105,7 +105,7 @@ class TorchWalk:
         mu, shrink = self._columns(rate, decay)
         chosen = torch.from_numpy(np.stack([o[begin * batch : end * batch] for o in orders])).to(self.device)
         for index in chosen.split(batch, 1):
-            go_on()
+            check_cancelled()
             x, y = self.samples[index].to(self.type), self.labels[index].to(self.type)
             self._w -= mu * (self._gradient(x[:, None], y[:, None], index.shape[1]) + shrink * self._w)
             self._round()
@@ -119,7 +119,7 @@ class TorchWalk:
         loss, wrong = torch.zeros(2, len(self._w), dtype=torch.float64, device=self.device)
         active = [torch.zeros(len(loss), n, dtype=torch.bool, device=self.device) for n in self.sizes[1:-1]]
         for x, y in zip(self.samples.split(BLOCK), self.labels.split(BLOCK), strict=True):
-            _, *hidden, output = functional_call(self.together.module, self.together.parameters(self._w), (x, True))
+            _, *hidden, output = functional_call(self.ensemble.module, self.ensemble.parameters(self._w), (x, True))
             for lit, a in zip(active, hidden, strict=True):
                 lit |= (a > 0).any(1)
             margin = y * output[..., 0]
@@ -139,7 +139,7 @@ class TorchWalk:
         members, blocks = len(self._w), x.shape[1]
         rows = self._w.to(self.type).repeat_interleave(blocks, 0).requires_grad_()
         x, y = (v.expand(members, *v.shape[1:]).flatten(0, 1) for v in (x, y))
-        output = self.together.outputs(rows, x, 0)
+        output = self.ensemble.outputs(rows, x, 0)
         slope = -y * F.relu(1 - y * output.detach()[..., 0])  # of ½ max(0, 1 - y f)² (glass paper, Eq. 1)
         (gradient,) = torch.autograd.grad(output, rows, slope[..., None])
         return gradient.view(members, blocks, -1).sum(1, dtype=torch.float64) / n

@@ -26,7 +26,7 @@ from deepmech.core.labels import over
 from deepmech.core.random import Stream
 from deepmech.sweeps import Sweep, to_records
 from deepmech.trainers.engines.compiled.lenet import Engine, padded
-from deepmech.trainers.lenet import drawn, initial_weights
+from deepmech.trainers.lenet import initial_weights, sample_indices
 from deepmech.trainers.modules import LeNet
 from deepmech.trainers.run import one_thread
 from deepmech_book.sweeps.elastic_sde.data import SETTINGS, fingerprint, images
@@ -126,7 +126,7 @@ class Trial:
         k, channels, stream = data.n_classes, data.shape[0], Stream.of(EXPERIMENT, seed)
         self.seed, self.data, self.at = seed, data, at
         self.engine = Engine(initial_weights(stream, channels, k), rate, "float32")
-        self._order = drawn(stream, data.y_train, k, int(at[-1]), None)
+        self._order = sample_indices(stream, data.y_train, k, int(at[-1]), None)
         self.label, self.log = data.y_train[self._order], np.empty((len(self._order), k), np.float32)
         own, members = Stream.of("tangent kernel", seed), [np.flatnonzero(data.y_test == c) for c in range(k)]
         few = [m[own.permutation(f"class {c}", 0, len(m))[:per_class]] for c, m in enumerate(members)]

@@ -14,7 +14,7 @@ from deepmech.core.random import Stream
 from deepmech.data import Data, load
 from deepmech.sweeps import Sweep, to_records
 from deepmech.trainers import MLP, Training
-from deepmech.trainers.modules import of_member
+from deepmech.trainers.modules import build_network
 from deepmech.trainers.specs import Member
 from deepmech_book.sweeps.policy import verification_policy
 from deepmech_book.sweeps.spring_block.networks import recipe, sweep
@@ -87,7 +87,7 @@ def _measured(
     """Relative noise of one network, (at_epoch, signal, layer)."""
     network = MLP(slope=slope, dropout=strength if kind == "dropout" else 0.0)
     stream = Stream.of("noise by layer", kind, seed)
-    model = of_member(Member(network, Training(), seed), data.x_train.shape[1:], data.n_classes, stream).train()
+    model = build_network(Member(network, Training(), seed), data.x_train.shape[1:], data.n_classes, stream).train()
     generator = torch.Generator().manual_seed(seed)
     torch.manual_seed(seed)  # dropout draws from torch's own generator
     x, y = torch.tensor(data.x_train).flatten(1), torch.tensor(data.y_train)

@@ -26,7 +26,7 @@ from numba.extending import intrinsic
 from deepmech.core.compiled import njit
 from deepmech.core.random import Stream, fill_bits, fill_normal, stream_id
 from deepmech.trainers.engines.compiled.tiles import BYTES, INSIDE, OPTIONS, Vectors, choose
-from deepmech.trainers.run import aligned, go_on
+from deepmech.trainers.run import aligned, check_cancelled
 
 ROWS, WIDE, SQUARE = 6, 4, 4
 """Largest tile of :func:`rows` (rows, vectors) and side of that of :func:`pairs`. Every size is compiled, so there are
@@ -414,7 +414,7 @@ class CompiledWalk:
     def _advance(
         self, begin: int, end: int, batch: int, order: np.ndarray, rate: Any, decay: Any, noise: Any, stream: Stream
     ) -> None:
-        go_on()
+        check_cancelled()
         how = (np.asarray(number, float).item() for number in (rate, decay, noise))
         advance(
             self._net, self._data, self._room, order, batch, *how, np.uint64(stream.key), _THERMAL, begin, end

@@ -16,7 +16,7 @@ import numpy as np
 from deepmech.core.compiled import njit
 from deepmech.trainers.engines.compiled.lenet_vectors import axpy, dot_then_axpy, nothing, rows, taps
 from deepmech.trainers.engines.compiled.tiles import INSIDE, OPTIONS
-from deepmech.trainers.run import aligned, go_on
+from deepmech.trainers.run import aligned, check_cancelled
 
 SIDE = 32
 IMAGE = SIDE * SIDE + 16
@@ -414,7 +414,7 @@ class Engine:
         # In pieces of about a second, measurements included: each goes on where the one before it ended.
         longest = min(PIECE, max(1, PIECE // max(1, len(validation[0]) * len(at) // max(1, len(order)))))
         for begin in range(0, max(1, len(order)), longest):
-            go_on()
+            check_cancelled()
             end = min(begin + longest, len(order))
             here = (at >= begin) & ((at < end) | (end == len(order)))
             found = measured[here]

@@ -37,7 +37,7 @@ from numba.np.arrayobj import populate_array
 from deepmech.core.compiled import njit
 from deepmech.core.random import LOW, S32, fill_bits, fill_normal, philox, stream_id
 from deepmech.trainers.engines.compiled.tiles import BYTES, INSIDE, OPTIONS, Vectors, choose
-from deepmech.trainers.run import go_on
+from deepmech.trainers.run import check_cancelled
 from deepmech.trainers.specs import MLP, Member, Settings, Training
 
 PAD = 16
@@ -955,7 +955,7 @@ class CompiledMLP:
         piece = min(piece, size * max(1, PRODUCTS // (size * len(self.net.p))))
         total = 0.0
         for begin in range(0, n, piece):
-            go_on()
+            check_cancelled()
             work, steps = self._begin(now, first + begin // size, size, order[begin : begin + piece])
             total = float(run_steps(self.net, work, self.data, steps, True, total))
         return np.array([total / n])
