@@ -34,7 +34,7 @@ def serve(folder):
     script.write_text(SERVE)
     environment = {
         **os.environ,
-        "PYTHONPATH": str(Path(__file__).parent),
+        "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path]),
         "DASK_TEMPORARY_DIRECTORY": str(folder),
     }
     process = subprocess.Popen(
