@@ -36,9 +36,9 @@ def install(always: bool = False) -> bool:
     from deepmech.core import random
 
     random.fill_bits, random.fill_normal = _fill_bits, _fill_normal
-    from deepmech.trainers.run import Call
+    from deepmech.trainers.run import TrainerRun
 
-    Call.choose = lambda self, unknown="", slow="": ("torch", "there is no numba")  # type: ignore[method-assign]
+    TrainerRun.choose = lambda self, unknown="", slow="": ("torch", "there is no numba")  # type: ignore[method-assign]
     return True
 
 

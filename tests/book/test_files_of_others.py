@@ -20,7 +20,7 @@ display(figures.lines(xr.DataArray([0.0, n], {"x": [0, 1]}, "x"), x="x", alt="A 
 COMMANDS = {
     "run": ["run", "springs/a", "-o", "mine"],
     "sweep": ["sweep", "elsewhere:sweep", "--store", "mine"],
-    "ship": ["sweep", "elsewhere:sweep", "--store", "store", "--ship", "mine"],
+    "ship": ["ship", "store", "mine"],
     "explore": ["explore", "--no-browser", "--output", "mine/a.html"],
 }
 
@@ -31,6 +31,7 @@ def place(checkout, monkeypatch):
     (checkout.root / "elsewhere.py").write_text(MODULE)
     monkeypatch.chdir(checkout.root)
     monkeypatch.syspath_prepend(checkout.root)
+    assert cli.main(["sweep", "elsewhere:sweep", "--store", "store"]) == 0  # what is shipped
     return checkout.root
 
 
@@ -53,7 +54,6 @@ def test_a_users_files_at_every_name_that_a_command_uses_stay_as_they_are(place,
     names = sorted(name for name in files(mine) if not name.endswith(".lock"))
     assert names
     mine.rename(place / "first")
-    (place / "store").exists() and (place / "store").rename(place / "other store")
     for theirs in [names, *([name] for name in names)][: 2 if command == "run" else None]:
         before = put(mine, theirs)
         capsys.readouterr()

@@ -90,7 +90,7 @@ def test_what_auto_chooses(monkeypatch):
     assert call.choose(slow="it is slower") == ("torch", "it is slower")
     assert call.choose("CNN", slow="it is slower") == ("torch", "it does not know CNN")
     monkeypatch.setattr("deepmech.trainers.run.require_device", lambda *of: True)
-    monkeypatch.setattr("deepmech.trainers.run.room", lambda memory, device, caller: 1e9)
+    monkeypatch.setattr("deepmech.trainers.run.memory_budget", lambda memory, device, caller: 1e9)
     assert [TrainerRun("train", seed=0, experiment="").choose(of)[0] for of in ("", "CNN")] == ["torch"] * 2
     with pytest.raises(ValueError, match="'compiled' knows no GPU"):
         TrainerRun("train", seed=0, experiment="", engine="compiled")

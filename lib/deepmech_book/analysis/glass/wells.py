@@ -75,7 +75,7 @@ def closed_form(times: np.ndarray, stiffness: float) -> xr.DataArray:
 
     Examples
     --------
-    >>> round(float(closed_form(np.array([1e4]), 1.0)), 3)  # within 0.1 of 1, of a Gaussian of variance 1/2
+    >>> round(closed_form(np.array([1e4]), 1.0).item(), 3)  # within 0.1 of 1, of a Gaussian of variance 1/2
     0.042
     """
     small = 1e-3  # The step of a spec must be stable; time is scaled instead, as only μt enters.
