@@ -129,7 +129,6 @@ NOT_IMPORTED = {
     "h5py": "h5netcdf reads and writes files with it",
     "sphinx-mathjax-offline": "an extension that _config.yml names",
     "ipywidgets": "links explorers on the page of the chain's explorer",
-    "ipykernel": "the kernel in which pages run",
     "dask": "the programs dask scheduler and dask worker",
     "pytest-xdist": "options in the Makefile",
     "pytest-timeout": "options in pyproject.toml",

@@ -2,13 +2,15 @@
 
 import re
 from collections import Counter
+from importlib import import_module
+from pkgutil import iter_modules
 
 import numpy as np
 import pytest
 
 from deepmech_book import claims
 from deepmech_book.build.sources import Checkout
-from deepmech_book.claims import registry, tables
+from deepmech_book.claims import functions, registry, tables
 from deepmech_book.claims.rules import Rule
 
 HOUSE = Checkout.find()
@@ -99,3 +101,33 @@ def test_what_shows_an_erratum_is_there():
         rows = [line for line in text.splitlines() if line.startswith("| ") and not line.startswith("| where")]
         assert len(rows) == sum(one.paper == paper for one in registry.errata().values())
         assert {row.replace("\\|", "").count("|") for row in rows} == {5}
+
+
+def test_every_claim_of_a_converted_chapter_has_one_function_in_the_module_of_its_page():
+    for chapter in functions.CHAPTERS:
+        asked: dict[str, set[str]] = {}
+        for claim in claims.claims().values():
+            if claim.page.startswith(f"{chapter}/"):
+                asked.setdefault(claim.page, set()).add(claim.id)
+        there = {
+            f"{chapter}/{one.name}"
+            for one in iter_modules(import_module(f"{functions.__package__}.{chapter}").__path__)
+        }
+        assert there <= set(asked)
+        for page in there:
+            assert set(functions.functions_of(page)) == asked[page], page
+
+
+def test_a_claim_without_a_function_is_named_and_so_is_a_page_without_a_module(monkeypatch):
+    with pytest.raises(ValueError, match=r"spring_block/.*no functions.*add the module"):
+        claims.measure("A.3.eq8", 1.0)
+    monkeypatch.setattr(functions, "functions_of", lambda page: {})
+    with pytest.raises(ValueError, match=r"B\.3\.peak has no function; mark one"):
+        claims.measure("B.3.peak", 1.0)
+
+
+def test_two_functions_with_one_id_are_refused(monkeypatch):
+    page = import_module("deepmech_book.claims.elastic_sde.effects")
+    monkeypatch.setattr(page, "again", functions.ClaimFunction(("B.3.peak",), claims.Measurement), raising=False)
+    with pytest.raises(ValueError, match=r"two functions measure B\.3\.peak"):
+        functions.functions_of("elastic_sde/effects")
