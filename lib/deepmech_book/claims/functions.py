@@ -1,7 +1,8 @@
 """What measures a claim: one function of runs, marked with the claim's id, in ``claims/<chapter>/<page>.py``.
 
-A claim of a converted chapter (:data:`CHAPTERS`) has exactly one such function, in the module of its page; a test
-compares both lists. A page hands over runs: ``claims.show("B.3.peak", …)``.
+A claim has exactly one such function, in the module of its page; a test compares both lists. A page hands over runs:
+``claims.show("B.3.peak", …)``. Each is judged on runs of which it is true by construction, and on runs of its null
+(``tests/claims``).
 """
 
 from __future__ import annotations
@@ -14,10 +15,7 @@ from typing import Any
 from deepmech_book.claims import registry
 from deepmech_book.claims.evaluate import Entry, evaluate
 
-__all__ = ["CHAPTERS", "ClaimFunction", "Measurement", "functions_of", "measure", "measures", "show"]
-
-CHAPTERS = ("elastic_sde",)
-"""Chapters of which pages call :func:`show`; on the others a page still hands numbers to :func:`.evaluate`."""
+__all__ = ["ClaimFunction", "Measurement", "functions_of", "measure", "measures", "show"]
 
 
 @dataclass(frozen=True)
@@ -79,7 +77,7 @@ def functions_of(page: str) -> Mapping[str, ClaimFunction]:
     Parameters
     ----------
     page : str
-        Of a chapter of :data:`CHAPTERS`, such as ``"elastic_sde/effects"``.
+        Such as ``"elastic_sde/effects"``.
 
     Raises
     ------
