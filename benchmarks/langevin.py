@@ -18,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import torch
+from peers import MISSING, jax_peers
 from timing import beside, in_turns
 
 from deepmech.core.random import Stream
@@ -25,11 +26,6 @@ from deepmech.trainers.engines.compiled.langevin import CompiledWalk, initial, l
 from deepmech.trainers.engines.torch_walk import TorchWalk
 from deepmech.trainers.modules import BiasFree
 from deepmech.trainers.run import device_in_words, require_device, true_products
-
-try:
-    import jax_peers
-except ImportError:
-    jax_peers = None
 
 WIDTH, RATE, NOISE = 30, 1e-6, 1e-9
 
@@ -210,10 +206,7 @@ def main() -> None:
         rows["floor"] = 6 * n * n_weights(sizes) / peak
         plain = rows[f"eager torch, {cores} threads"]
         print(f"P_D = {n}, {members} networks, {cores} cores; large float32 products: {peak / 1e9:.0f} GFLOP/s")
-        print(
-            "milliseconds per step of one network:"
-            + ("" if jax_peers else " (JAX is missing: pip install -e .[peers])")
-        )
+        print(f"milliseconds per step of one network:{MISSING}")
         for name, seconds in sorted(rows.items(), key=lambda item: -item[1]):
             print(f"  {name:38s} {1e3 * seconds:9.3f}   {plain / seconds:6.1f} x eager")
         pool.shutdown()

@@ -16,6 +16,7 @@ from functools import partial
 import numpy as np
 import torch
 from numba import njit
+from peers import MISSING, jax_peers
 from timing import beside, in_turns
 from torch.nn import functional
 
@@ -25,11 +26,6 @@ from deepmech.data import load
 from deepmech.trainers.engines.compiled.lenet import Engine, descend, forward, padded, softmax
 from deepmech.trainers.lenet import initial_weights
 from deepmech.trainers.modules import LeNet
-
-try:
-    import jax_peers
-except ImportError:
-    jax_peers = None
 
 RATE = 0.005
 NO_CHECKS = np.array([], np.int64)
@@ -160,7 +156,7 @@ def main() -> None:
     taken = {name: np.array(found) / contenders[name][1] for name, found in in_turns(runs, arguments.rounds).items()}
     torch.set_num_threads(1)
     rate, bandwidth = limits()
-    print(provenance.machine() + ("" if jax_peers else " (JAX is missing: pip install -e .[peers])"))
+    print(provenance.machine() + MISSING)
     print(f"  {'per step of one trial':32s} {'µs':>8s} {'best':>8s}  times as fast as the loop")
     loop = float(np.median(taken["plain torch loop"]))
     for name, times in taken.items():

@@ -14,16 +14,12 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
+from peers import MISSING, jax_peers
 from timing import several
 
 from deepmech import over
 from deepmech.core.provenance import machine, versions
 from deepmech.simulators.spring_block import Chain, simulate
-
-try:
-    import jax_peers
-except ImportError:
-    jax_peers = None
 
 DT, MU_LEFT = 0.01, 0.2
 
@@ -103,7 +99,10 @@ def main() -> None:
     square = torch.randn(2048, 2048)
     copy = statistics.median(several(lambda: np.copyto(target, big), a.repeats))
     product = statistics.median(several(lambda: square @ square, a.repeats))
-    print(f"{machine()}; " + ", ".join(f"{k} {v}" for k, v in versions("numpy", "numba", "torch", "torchsde").items()))
+    print(
+        f"{machine()}{MISSING}; "
+        + ", ".join(f"{k} {v}" for k, v in versions("numpy", "numba", "torch", "torchsde").items())
+    )
     flops, bandwidth = 2 * 2048**3 / product / 1e9, 2 * big.nbytes / copy / 1e9
     print(f"limits: copy {bandwidth:.1f} GB/s, float32 matrix product {flops:.0f} GFLOP/s")
     print(f"work: {n} chains x {L} blocks x {steps} steps = {draws / 1e6:.0f} million normals and block moves\n")
@@ -134,8 +133,6 @@ def main() -> None:
         measure("jitted JAX, first order", jax_peers.chains(right, MU_LEFT, bar, L, tenth, DT), n * tenth, 3)
         kicks = np.linspace(0.001, 0.02, n)
         measure("diffrax, Langevin without friction", jax_peers.diffrax_langevin(n, L, tenth, DT, kicks), n * tenth, 3)
-    else:
-        print("(JAX and diffrax are not installed: pip install -e .[peers])")
     ours = rows[1][1]
     print(f"{'':48s} {'seconds':>10s} {'ns / normal':>12s} {'x deepmech':>11s}  measured on")
     for name, seconds, part in rows:

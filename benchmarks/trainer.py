@@ -21,6 +21,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import torch
+from peers import MISSING, jax_peers
 from timing import beside, in_turns
 from torch import nn
 
@@ -29,11 +30,6 @@ from deepmech.core.random import Stream
 from deepmech.trainers import MLP, Training
 from deepmech.trainers.engines.compiled.mlp import CompiledMLP
 from deepmech.trainers.specs import Member
-
-try:
-    import jax_peers
-except ImportError:
-    jax_peers = None
 
 SIZES = [100] * 8 + [10]
 ENSEMBLE = 16
@@ -186,7 +182,7 @@ def main() -> None:
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     pool, n = ThreadPoolExecutor(2), arguments.samples
-    print(provenance.machine() + ("" if jax_peers else " (JAX is missing: pip install -e .[peers])"))
+    print(provenance.machine() + MISSING)
     for batch in arguments.batch:
         contenders = field(n, batch, pool)
         found = in_turns({name: run for name, (run, _) in contenders.items()}, arguments.rounds, unmeasured=2)

@@ -24,10 +24,11 @@ def record():
     accuracy = np.stack([np.ones(n), 1 - error, 1 - error], 1)
     loss = np.stack([np.full(n, 0.19), error, 2 * error], 1)
     names = ("number", "split")
-    return xr.Dataset({"accuracy": (names, accuracy), "loss": (names, loss)}, {"number": np.arange(n), "split": split})
+    coords = {"number": np.arange(n), "split": split, "data": ("number", ["mnist"] * n)}
+    return xr.Dataset({"accuracy": (names, accuracy), "loss": (names, loss)}, coords)
 
 
-@pytest.mark.parametrize("part", ["loss", "fit"])
+@pytest.mark.parametrize("part", ["equal loss", "fit"])
 @pytest.mark.parametrize("truth", ["error", "loss"])
 @pytest.mark.parametrize("equal", [False, True])
 def test_the_truth_is_never_wrong_its_reverse_always_and_a_constant_as_often_as_a_coin(record, part, truth, equal):
@@ -53,7 +54,7 @@ def test_parts_keep_pairs_of_equal_loss_and_of_networks_that_fit(record):
     changed = record.copy(deep=True)
     changed["loss"].loc[{"number": 1, "split": "train"}] -= 0.03
     changed["accuracy"].loc[{"number": SIZE, "split": "train"}] = 0.98
-    assert len(fresh.pairs_of(changed, "loss").first) == STARS * len(LEVELS) - 1
+    assert len(fresh.pairs_of(changed, "equal loss").first) == STARS * len(LEVELS) - 1
     assert len(fresh.pairs_of(changed, "fit").first) == (STARS - 1) * len(LEVELS)
 
 
@@ -101,7 +102,7 @@ def test_a_table_of_several_parts_has_the_errors_and_intervals_of_each_in_the_or
     true = fresh.truth_of(record, "error")
     laws = {"knows": lambda r: xr.DataArray(true, [r.number]), "reversed": lambda r: xr.DataArray(-true, [r.number])}
     monkeypatch.setattr(fresh, "MEASURES", laws)
-    pairs = {part: fresh.pairs_of(record, part) for part in ("fit", "loss")}
+    pairs = {part: fresh.pairs_of(record, part) for part in ("fit", "equal loss")}
     values, (low, high), found = tables.errors_of_parts({part: record for part in pairs}, pairs)
     assert values.dims == ("measure", "part") and list(values.measure) == ["knows", "reversed"]
     assert values.sel(measure="knows").values.tolist() == [0, 0] and values.sel(measure="reversed").values.tolist() == [

@@ -113,8 +113,8 @@ class Estimate:
         """
         if np.ndim(self.value):
             return f"{np.size(self.value)} estimates"
-        ends = " [{}, {}]".format(*map(format_number, self.interval)) if self.is_finite else ""
-        return format_number(self.value) + ends
+        ends = " [{}, {}]".format(*map(two_decimals, self.interval)) if self.is_finite else ""
+        return two_decimals(self.value) + ends
 
 
 def _hashable(numbers: Any) -> Any:
@@ -129,7 +129,7 @@ def _hashable(numbers: Any) -> Any:
     return labels, values.shape, np.where(np.isnan(values), np.nan, values).tobytes()
 
 
-def format_number(value: float) -> str:
+def two_decimals(value: float) -> str:
     """Two decimals with a true minus sign; a dash for nan."""
     return f"{value + 0.0:.2f}".replace("-", "−") if np.isfinite(value) else "–"
 

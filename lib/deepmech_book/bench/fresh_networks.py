@@ -20,7 +20,7 @@ import xarray as xr
 
 from deepmech.core.estimates import Estimate
 from deepmech.core.random import Stream
-from deepmech_book.bench.judge import weight
+from deepmech_book.bench import judge
 from deepmech_book.bench.measures import HELD_OUT, MEASURES
 from deepmech_book.sweeps.extras.zoo import IMAGES, LEVELS, SIZE, VALIDATION
 
@@ -47,7 +47,7 @@ __all__ = [
     "wrong_weights",
 ]
 
-Part = Literal["loss", "fit"]
+Part = Literal["equal loss", "fit"]
 Truth = Literal["error", "loss"]
 
 N_TEST = IMAGES["n_test"] - VALIDATION
@@ -99,14 +99,14 @@ def truth_of(record: xr.Dataset, truth: Truth) -> np.ndarray:
     return record["loss"].sel(split="test").values.astype(float)
 
 
-def pairs_of(record: xr.Dataset, part: Part = "loss", truth: Truth = "error", equal: bool = False) -> Pairs:
+def pairs_of(record: xr.Dataset, part: Part = "equal loss", truth: Truth = "error", equal: bool = False) -> Pairs:
     """The pairs of a record at one stop.
 
     Parameters
     ----------
     record : Dataset
-        Over ``number``, at stop ``loss`` for part ``"loss"``, at ``epochs`` for part ``"fit"``.
-    part : {"loss", "fit"}
+        Over ``number``, at stop ``loss`` for part ``"equal loss"``, at ``epochs`` for part ``"fit"``.
+    part : {"equal loss", "fit"}
         Training losses differ by at most :data:`TOLERANCE`; or both training accuracies are at least :data:`FITTED`.
     truth : {"error", "loss"}
         Whether the worse network is that of the larger test error or of the larger test loss.
@@ -114,30 +114,28 @@ def pairs_of(record: xr.Dataset, part: Part = "loss", truth: Truth = "error", eq
         Every pair weighs 1. Else a pair weighs more on the test error the surer its errors are apart
         (:func:`.judge.weight`); on the test loss all weigh 1 in any case.
     """
-    place = {int(n): i for i, n in enumerate(record.number.values)}
-    stars = sorted({n // SIZE for n in place})
-    rows = [
-        (place[SIZE * star], place[SIZE * star + j + 1], k, j, place.get(SIZE * star + SIZE - 1, -1))
-        for k, star in enumerate(stars)
-        for j in range(len(LEVELS))
-        if SIZE * star in place and SIZE * star + j + 1 in place
-    ]
-    first, second, star, setting, twin = np.array(rows, int).reshape(-1, 5).T
+    number = record.number.values
+    stars = np.unique(number // SIZE)
+    found = judge.pairs_of(record)
+    first, second, star = (found[name].to_numpy(int) for name in ("first", "second", "star"))
+    setting, star = number[second] - number[first] - 1, np.searchsorted(stars, star)
+    place = {n: i for i, n in enumerate(number)}
+    twin = np.array([place.get(n + SIZE - 1, -1) for n in number[first]], int)
     loss, accuracy = (record[name].sel(split="train").values.astype(float) for name in ("loss", "accuracy"))
     true = truth_of(record, truth)
     apart = true[second] - true[first]
     kept = np.isfinite(apart)
-    if part == "loss":
+    if part == "equal loss":
         kept &= np.abs(loss[second] - loss[first]) <= TOLERANCE
     else:
         kept &= np.minimum(accuracy[first], accuracy[second]) >= FITTED
     alike = equal or truth == "loss"
-    weights = np.ones(len(apart)) if alike else weight(np.nan_to_num(apart), N_TEST)
+    weights = np.ones(len(apart)) if alike else judge.weight(np.nan_to_num(apart), N_TEST)
     first, second, star, setting, twin, sign, weights = (
         column[kept] for column in (first, second, star, setting, twin, np.sign(apart), weights)
     )
     least = FEWEST if equal else LEAST
-    return Pairs(first, second, star, setting, twin, sign, weights, len(place), len(stars), least)
+    return Pairs(first, second, star, setting, twin, sign, weights, len(number), len(stars), least)
 
 
 def wrong_weights(

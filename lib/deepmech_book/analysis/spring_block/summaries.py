@@ -11,7 +11,7 @@ import pandas as pd
 import xarray as xr
 from scipy.stats import t as student
 
-from deepmech.core.estimates import Estimate, bootstrap, estimate, format_number, spearman
+from deepmech.core.estimates import Estimate, bootstrap, estimate, spearman, two_decimals
 from deepmech.metrics.curvature import curvature
 from deepmech.sweeps import sweep_of
 from deepmech_book.sweeps.spring_block.networks import PANELS
@@ -160,16 +160,16 @@ class NetworkDiagram:
         best, size = self.best_cell, abs(self.curvature.mean("seed")).where(self.usable)
         return ({"cells left out": str(self.left_out)} if self.left_out else {}) | {
             "rank correlation of accuracy with |curvature|": str(self.falls),
-            "… with the distance from the noise best in other rows": format_number(self.falls.null),
+            "… with the distance from the noise best in other rows": two_decimals(self.falls.null),
             "within rows: with |curvature|": str(self.falls_in_rows),
-            "within rows: with that distance": format_number(self.falls_in_rows.null),
+            "within rows: with that distance": two_decimals(self.falls_in_rows.null),
             "curvature c₀ about which accuracy falls": str(self.straightest),
             "best bent cell less best straight cell, points": str(self.bent_gains),
             "highest accuracy": f"{100 * best['accuracy']:.1f} %",
             "its cell": f"α = {best['slope']:g}, {self.noise.replace('_', ' ')} {best[self.noise]:g}",
             "its curvature": str(self.best_curvature),
-            "its |curvature|, of the largest": format_number(abs(best["curvature"]) / float(size.max())),
-            "that of a cell picked blindly": format_number(float((size / size.max()).mean())),
+            "its |curvature|, of the largest": two_decimals(abs(best["curvature"]) / float(size.max())),
+            "that of a cell picked blindly": two_decimals(float((size / size.max()).mean())),
         }
 
 

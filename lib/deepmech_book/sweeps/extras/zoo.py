@@ -108,9 +108,12 @@ def zoo(dataset: str = "mnist", stars: int = STARS) -> Sweep:
     >>> sum(zoo(name, 10).n_cells for name in ("mnist", "fashion-mnist"))
     120
     """
-    cells = {"number": numbers_of(dataset, stars)}
+    return _trained_as_all(VERSION, numbers_of(dataset, stars), {"name": dataset, **IMAGES})
+
+
+def _trained_as_all(name: str, numbers: list[int], recipe: dict[str, Any]) -> Sweep:
     fixed = {"epochs": EPOCHS, "stop_loss": STOP_LOSS, "levels": {k: list(v) for k, v in LEVELS.items()}}
-    return sweep(VERSION, "extras.zoo", cells, {"name": dataset, **IMAGES}, **fixed)
+    return sweep(name, "extras.zoo", {"number": numbers}, recipe, **fixed)
 
 
 LATER = {"fresh": (range(5040, 5472), {"seed": 1}), "more": (range(5472, 6912), {"n_test": 10_000, "seed": 2})}
@@ -126,11 +129,8 @@ def later(name: str, dataset: str = "mnist") -> Sweep:
     216
     """
     numbers, images = LATER[name]
-    whole = zoo(dataset, len(DATASETS))
-    recipe = {"name": dataset, **IMAGES, **images}
-    cells = {"number": [n for n in numbers if settings_of(n)["data"] == dataset]}
-    rest = {key: value for key, value in whole.fixed.items() if key != "data"}
-    return sweep(f"{VERSION}-{name}", "extras.zoo", cells, recipe, **rest)
+    mine = [n for n in numbers if settings_of(n)["data"] == dataset]
+    return _trained_as_all(f"{VERSION}-{name}", mine, {"name": dataset, **IMAGES, **images})
 
 
 # Training has equal bits everywhere; what is measured of it are sums of libraries. Shares are of 500 samples.

@@ -15,7 +15,7 @@ from deepmech.core.labels import over
 from deepmech.sweeps import Sweep
 from deepmech.trainers.langevin import Dynamics, Preparation, log_times, walk
 from deepmech_book.sweeps.glass.data import binary, fingerprint
-from deepmech_book.sweeps.glass.walks import PHASES, RATE, phase_sweep, width_for
+from deepmech_book.sweeps.glass.walks import PHASES, RATE, in_single_precision, phase_sweep, width_for
 from deepmech_book.sweeps.policy import verification_policy
 
 LENGTHS = (420, 4_200, 42_000, 300_000, 1_260_000, 4_200_000)
@@ -126,7 +126,4 @@ def rest_cells(
             "diverged": made["state"] == "diverged",
         }
     )
-    for k, values in found.data_vars.items():
-        if values.dtype == float and k != "sigma":
-            found[k] = values.astype("float32")
-    return found.assign_attrs(made.attrs)
+    return in_single_precision(found).assign_attrs(made.attrs)

@@ -298,10 +298,13 @@ def walk_cells(
             "diverged": made["state"] == "diverged",
         }
     )
-    for k, values in found.data_vars.items():
-        if values.dtype == float and k != "sigma":
-            found[k] = values.astype("float32")
-    return found.assign_attrs(made.attrs)
+    return in_single_precision(found).assign_attrs(made.attrs)
+
+
+def in_single_precision(found: xr.Dataset) -> xr.Dataset:
+    """What a walk found, as it is stored: all but the spreads ``sigma`` in single precision."""
+    doubles = [name for name, values in found.data_vars.items() if values.dtype == float and name != "sigma"]
+    return found.assign({name: found[name].astype("float32") for name in doubles})
 
 
 def _alpha(square: xr.DataArray, fourth: xr.DataArray, count: xr.DataArray) -> xr.DataArray:
