@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
-from sliding_walks import slide_time, sliding_run
+from runs_glass import TIMES, slide_time, sliding_run
 
 from deepmech_book.analysis.glass import ageing, phases
 from deepmech_book.sweeps.glass import walks
@@ -36,17 +36,21 @@ def test_cold_times_grow_as_the_slide_slows_and_free_ones_do_not():
     assert found.words == "T = 1e-06; waits of 10,000 and 40,000 steps."
     free = ageing.growth(TABLE_FREE.sel(temperature=0.1), 0.0)
     assert free.ratio.value == pytest.approx(1) and free.alone == 1
-    assert ageing.growth(None).ratio.reason == phases.NONE_FITS
 
 
-def test_waits_after_which_the_record_ends_too_early_are_left_out():
+def test_a_record_that_ends_before_the_crossing_bounds_growth_from_below():
     steep = sliding_run(slowing=1e-4, waits=WAITS)  # the last slide takes longer than the record
-    table = ageing.times_by_waiting(steep, walks.PAPER_WINDOW).sel(temperature=0.0)
-    assert np.isnan(table.tau[-1])
-    found = ageing.growth(table)
-    assert found.ratio.value == pytest.approx(np.exp(1e-4 * 10_000), rel=0.01) and "20,000" in found.waits
-    alone = ageing.growth(table.isel(waiting=[0, 2]))
-    assert "fewer than two waits" in alone.ratio.reason and alone.waits == ""
+    table = ageing.times_by_waiting(steep, walks.PAPER_WINDOW)
+    rest = table.sel(temperature=0.0)
+    assert np.isnan(rest.tau[-1])
+    found = ageing.growth(rest)
+    assert found.bound and found.ratio.value == pytest.approx(float(TIMES[-1] / rest.tau[0]))
+    assert found.ratio.value < np.exp(1e-4 * 30_000) and "bounds it from below" in found.words
+    moved, words = ageing.crossover_shift(table)
+    assert moved.value == pytest.approx(1 / found.ratio.value) and moved.low == 0 and "bounds T* from above" in words
+    before = ageing.growth(rest.isel(waiting=[2, 1]))
+    assert "before the first crossing" in before.ratio.reason and before.waits == ""
+    assert "fewer than two" in ageing.growth(rest.isel(waiting=[0])).ratio.reason
 
 
 def test_a_table_of_growth_has_a_row_for_each_temperature_that_is_seen():
@@ -73,16 +77,22 @@ def test_how_much_faster_times_grow_in_units_of_weight_decay(faster):
     assert "fewer than two" in ageing.faster_with_decay(cold[0], cold[1].isel(waiting=[0]), decay).reason
 
 
-def test_hot_slopes_are_those_of_free_walks_after_every_wait():
-    slopes = ageing.hot_slopes(TABLE)
-    assert len(slopes) == len(WAITS)
-    np.testing.assert_allclose([one.value for one in slopes], -1, atol=0.02)
-
-
 def test_the_crossover_falls_as_times_grow():
     moved, waits = ageing.crossover_shift(TABLE)
-    assert moved.value == pytest.approx(1 / GROWN, rel=0.01) and waits == "After 10000 and after 40000 steps."
-    assert "fewer than two waits" in ageing.crossover_shift(TABLE_FREE)[0].reason
+    assert moved.value == pytest.approx(1 / GROWN, rel=0.01) and waits == "After 10,000 and after 40,000 steps."
+    assert moved.low < moved.value < moved.high
+    assert "before the first crossing" in ageing.crossover_shift(TABLE_FREE)[0].reason
+
+
+def test_phases_with_loss_are_judged_where_coldest_and_that_without_at_a_thousandth():
+    runs = {phase: SLOWER for phase in walks.PHASES}
+    where = ageing.where_judged(runs)
+    assert where["regularised"] == (1e-6, walks.FINE_WINDOW) and where["overparameterised"][0] == 1e-3
+    at = ageing.at_judged(runs)
+    exact = slide_time(1e-7 * np.exp(-SLOWING * WAITS[0]), window=walks.FINE_WINDOW)
+    assert float(at["regularised"].tau[0]) == pytest.approx(exact, rel=0.02)
+    assert ageing.panels_after_waits(runs).sizes["phase"] == 3
+    assert ageing.growth_of_phases(runs).phase.values.tolist() == ["regularised", "underparameterised"]
 
 
 def test_weight_decay_alone_goes_on_from_each_phase_s_first_wait():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
-from sliding_walks import TIMES, sliding_run
+from runs_glass import TIMES, sliding_run
 
 from deepmech_book.analysis.glass import displacement, phases
 from deepmech_book.sweeps.glass import walks

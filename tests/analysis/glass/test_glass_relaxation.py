@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
-from sliding_walks import CHI, SIGMA, TEMPERATURES, TIMES, slide_time, sliding_run
+from runs_glass import CHI, SIGMA, TEMPERATURES, TIMES, slide_time, sliding_run
 
 from deepmech.core.random import Stream
 from deepmech.simulators.brownian import free_overlap

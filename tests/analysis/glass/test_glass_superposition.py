@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 import xarray as xr
+from runs_glass import SIGMA, TEMPERATURES, sliding_run
 from scipy.special import erf
-from sliding_walks import SIGMA, TEMPERATURES, sliding_run
 
 from deepmech.core.random import Stream
 from deepmech.simulators.brownian import Well

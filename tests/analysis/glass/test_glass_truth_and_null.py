@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 import pytest
 import xarray as xr
-from sliding_walks import sliding_run
+from runs_glass import sliding_run
 from test_glass_basins import survey
 from test_glass_relaxation import trained
 from test_glass_shapes import gaussian_run, motilities_of
@@ -22,7 +22,6 @@ from deepmech.metrics import relaxation as metric
 from deepmech.metrics.glass import MOTILITY_EDGES
 from deepmech_book import claims
 from deepmech_book.analysis.glass import (
-    ageing,
     basins,
     displacement,
     phases,
@@ -36,7 +35,6 @@ from deepmech_book.sweeps.glass import walks
 TRIVIAL = "holds trivially"
 LONG = np.unique(np.geomspace(1, 1e7, 250).round())
 LONG_TIMES = tuple(LONG)  # of cached runs
-WAITS = (10_000, 20_000, 40_000)
 COLD = ("regularised", "underparameterised")
 
 
@@ -52,11 +50,6 @@ def free(**changed):
 
 def _arrays(changed):
     return changed | {name: np.asarray(changed[name]) for name in ("times",) if name in changed}
-
-
-@cache
-def after_waits(run_of, window=walks.PAPER_WINDOW, **changed):
-    return ageing.times_by_waiting(run_of(waits=WAITS, **changed), window)
 
 
 def verdict(claim, measured, **rivals):
@@ -175,49 +168,6 @@ CASES = {
     ],
     "C.scaling.hot_kept": [lambda c, r=r: verdict(c, hot_kept(r()), expected=1.0, null=1.0) for r in (free, free)],
     "C.scaling.cold_kept": [lambda c, f=f: verdict(c, cold_kept(f)) for f in (1.0, 4.0)],
-}
-
-# --- ageing -----------------------------------------------------------------------------------------------------------
-
-
-@later
-def ages(run_of, temperature, decay, **changed):
-    one = ageing.growth(after_waits(run_of, **changed).sel(temperature=temperature), decay)
-    return given(one.ratio, null=one.alone)
-
-
-@later
-def faster(times):
-    """Weights that slow down as weight decay alone does, and so many times as fast."""
-    unit = walks.RATE * 0.01
-    tables = [after_waits(sliding, slowing=(k + 1) * unit).sel(temperature=0.0) for k in (times, 0)]
-    return given(ageing.faster_with_decay(*tables, 0.01), null=1.0)
-
-
-@later
-def hot_growth(**changed):
-    return given(ageing.hot_growth(after_waits(sliding, **changed))[0])
-
-
-@later
-def slopes(run_of):
-    found = ageing.hot_slopes(after_waits(run_of))
-    return given(found, expected=-1.0, null=-1.0)
-
-
-@later
-def shift(slowing):
-    return given(ageing.crossover_shift(after_waits(sliding, slowing=slowing))[0])
-
-
-CASES |= {
-    "C.8.regularised.ages": [ages(sliding, 1e-6, 0.01, slowing=slow) for slow in (3e-5, 1e-5)],
-    "C.8.underparameterised.ages": [ages(sliding, 1e-6, 0.0, slowing=slow) for slow in (3e-5, 0.0)],
-    "C.8.hot_does_not": [hot_growth(slowing=1e-5), hot_growth(slowing=1e-5, cooling=1e-5)],
-    "C.8.stronger_regularised": [faster(3.0), faster(1.0)],
-    "C.A11.no_ageing": [ages(free, 1e-3, 0.0, times=LONG_TIMES)] * 2,
-    **{f"C.{figure}.slopes": [slopes(sliding), slopes(free)] for figure in ("A9", "A10")},
-    **{f"C.{figure}.crossover": [shift(1e-5), shift(4e-5)] for figure in ("A9", "A10")},
 }
 
 # --- superposition ----------------------------------------------------------------------------------------------------
@@ -448,12 +398,9 @@ LIKE_FREE_WALKS = [
     "C.5.hot_slope",
     "C.5.over_diffuses",
     "C.7.hot_is_gaussian",
-    "C.A10.slopes",
-    "C.A11.no_ageing",
     "C.A4.e_fold_hot",
     "C.A4.overparameterised.never_flat",
     "C.A6.over_stays",
-    "C.A9.slopes",
     "C.scaling.hot_kept",
 ]
 CANNOT = {
@@ -492,7 +439,6 @@ OTHERWISE = {
     "C.5.over_diffuses": on_a_slide(lambda run: displacement.last_over_free(run)[0], expected=1.0, null=1.0),
     "C.7.hot_is_gaussian": on_a_slide(lambda _: [shapes.normal_when_hot(spread_alpha(1.0))], null=0.0),
     "C.A6.over_stays": on_a_slide(lambda run: laid(run).spread, null=0.0),
-    "C.A11.no_ageing": ages(sliding, 1e-3, 0.0, cooling=2e-5, times=LONG_TIMES),
     "C.A8.overparameterised.unimodal": unimodal(True),
 }
 

@@ -9,7 +9,7 @@ w(t) = w(0) exp(-μλt), so that its time grows as exp(μλ t_w).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -18,45 +18,100 @@ import xarray as xr
 from deepmech.core.estimates import Estimate, jackknife, unknown
 from deepmech.core.labels import over
 from deepmech.metrics import relaxation
+from deepmech.plots.style import format_number
 from deepmech.simulators.brownian import ageing_factor
 from deepmech_book.analysis.glass import phases
 from deepmech_book.sweeps.glass import walks
 
 __all__ = [
     "Growth",
+    "at_judged",
     "crossover_shift",
     "faster_with_decay",
     "growth",
     "growth_by_temperature",
+    "growth_of_phases",
     "hot_growth",
-    "hot_slopes",
     "overlaps_after_waits",
+    "panels_after_waits",
+    "tables",
     "times_after_waits",
     "times_and_decay",
     "times_by_waiting",
+    "where_judged",
 ]
 
 ONE_WAIT = "there are fewer than two waiting times to compare; give more of them (waiting), and steps enough (steps)"
-FEW_STARS = "T* is seen after fewer than two waits; walk for longer (steps), or wait for other times (waiting)"
 
 
 @dataclass(frozen=True)
 class Growth:
-    """How much τ₉₀ grows from the first to the last wait after which the record sees it.
+    """How much τ₉₀ grows from the first to the last wait.
 
     ``ratio`` is the later over the earlier time, ``alone`` the same of weights under weight decay and nothing else,
     ``waits`` says in words which waits these are (empty where there are fewer than two), and ``temperature`` where.
+    ``bound``: the last record ends before the crossing, so that its end is a lower bound on τ₉₀, and ``ratio`` is one.
     """
 
     ratio: Estimate
     alone: float
     waits: str
     temperature: float
+    bound: bool = False
 
     @property
     def words(self) -> str:
         """Temperature and waits, as a sentence of a claim's detail."""
-        return f"T = {self.temperature:g}; {self.waits}."
+        ends = "; the record after the last ends before the crossing, and bounds it from below" if self.bound else ""
+        return f"T = {self.temperature:g}; {self.waits}{ends}."
+
+
+def where_judged(runs: Mapping[str, xr.Dataset]) -> dict[str, tuple[float, int]]:
+    """Phase -> the temperature and the window in which its ageing is judged: where coldest, in the finest window.
+
+    Without loss nothing but heat moves weights, and the coldest outlast the record: there T = 0.001, the paper's
+    window.
+    """
+    cold = {phase: (phases.coldest(run), walks.FINE_WINDOW) for phase, run in runs.items()}
+    return cold | {phase: (1e-3, walks.PAPER_WINDOW) for phase in runs if phase == "overparameterised"}
+
+
+def tables(runs: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
+    """Phase -> :func:`times_by_waiting` in the window of :func:`where_judged`."""
+    return {phase: times_by_waiting(runs[phase], window) for phase, (_, window) in where_judged(runs).items()}
+
+
+def panels_after_waits(runs: Mapping[str, xr.Dataset]) -> xr.DataArray:
+    """Mean overlaps after each wait where each phase is judged, for a panel each (Figs. 8(a, c), A11(a)).
+
+    Parameters
+    ----------
+    runs : mapping of str to Dataset
+        Phase -> walks.
+
+    Returns
+    -------
+    DataArray
+        Q over ``phase`` (with its temperature and window), ``waiting`` and ``time``.
+    """
+    curves = {}
+    for phase, (t, window) in where_judged(runs).items():
+        name = f"{phase}\n$T$ = {format_number(t)}, $\\chi$ = {float(runs[phase].chi[window]):.0f}"
+        curves[name] = overlaps_after_waits(runs[phase], t, window)
+    return phases.panels(curves)
+
+
+def growth_of_phases(runs: Mapping[str, xr.Dataset]) -> xr.Dataset:
+    """:func:`times_and_decay` of the phases with loss, where each is judged (Fig. 8(b, d))."""
+    cold = {phase: at for phase, at in at_judged(runs).items() if phase != "overparameterised"}
+    decay = {phase: phases.weight_decay(runs[phase]) for phase in cold}
+    return times_and_decay({phase: one.drop_vars("temperature") for phase, one in cold.items()}, decay)
+
+
+def at_judged(runs: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
+    """Phase -> times over ``waiting`` at the temperature and in the window of :func:`where_judged`."""
+    where = where_judged(runs)
+    return {phase: table.sel(temperature=where[phase][0]) for phase, table in tables(runs).items()}
 
 
 def overlaps_after_waits(run: xr.Dataset, temperature: float, window: int) -> xr.DataArray:
@@ -80,7 +135,7 @@ def overlaps_after_waits(run: xr.Dataset, temperature: float, window: int) -> xr
     return overlap.sel(temperature=temperature, drop=True).mean("seed")
 
 
-def times_by_waiting(run: xr.Dataset, window: int) -> xr.Dataset:
+def times_by_waiting(run: xr.Dataset, window: int = walks.PAPER_WINDOW) -> xr.Dataset:
     """:func:`~deepmech_book.analysis.glass.phases.times` after each wait, in one of the recorded windows.
 
     Parameters
@@ -137,29 +192,29 @@ def times_and_decay(tables: Mapping[str, xr.Dataset], decays: Mapping[str, float
     return both.assign(alone=(("phase", "waiting"), np.asarray(alone, float)))
 
 
-def growth(table: xr.Dataset | None, decay: float = 0.0) -> Growth:
+def growth(table: xr.Dataset, decay: float = 0.0) -> Growth:
     """By how much τ₉₀ grows with the wait at one temperature, beside weight decay alone (Figs. 8 and A11).
 
-    Later waits after which the record ends before the crossing bound τ₉₀ from below only, and are not compared.
+    Where the record after the last wait ends before the crossing its end stands for τ₉₀, and the ratio is a lower
+    bound.
 
     Parameters
     ----------
-    table : Dataset, optional
-        Times over ``waiting`` at one ``temperature``; None, if there is no such network, makes it unknown.
+    table : Dataset
+        Times over ``waiting`` at one ``temperature``.
     decay : float
         λ.
     """
-    if table is None:
-        return Growth(unknown(phases.NONE_FITS), 1.0, "", np.nan)
-    temperature, pair = float(table.temperature), _first_and_last(table)
-    if pair is None:
-        why = f"at T = {temperature:g} the record sees the crossing after fewer than two waits"
+    temperature = float(table.temperature)
+    first, last = table.isel(waiting=0), table.isel(waiting=-1)
+    if table.sizes["waiting"] < 2 or not np.isfinite(first.tau):
+        why = f"at T = {temperature:g} there are fewer than two waits, or the record ends before the first crossing"
         return Growth(unknown(why), 1.0, "", temperature)
-    first, last = pair
-    ratio = relaxation.interval_by_factors(float(last.tau / first.tau), (last.without / first.without).values)
+    bound = not bool(np.isfinite(last.tau))
+    ratio = relaxation.interval_by_factors(float(last.least / first.tau), (last.least_without / first.without).values)
     alone = float(ageing_factor((last.waiting - first.waiting).values, walks.RATE, decay))
     waits = f"waits of {int(first.waiting):,} and {int(last.waiting):,} steps"
-    return Growth(ratio, alone, waits, temperature)
+    return Growth(ratio, alone, waits, temperature, bound)
 
 
 def growth_by_temperature(table: xr.Dataset, decay: float) -> pd.DataFrame:
@@ -177,7 +232,12 @@ def growth_by_temperature(table: xr.Dataset, decay: float) -> pd.DataFrame:
         one = growth(table.sel(temperature=float(t)), decay)
         if np.isfinite(one.ratio.value):
             alone = f"{one.alone:.2f}"
-            rows[f"T = {t:g}"] = {"τ₉₀ grows by": str(one.ratio), "weight decay alone": alone, "after": one.waits}
+            least = "at least " if one.bound else ""
+            rows[f"T = {t:g}"] = {
+                "τ₉₀ grows by": least + str(one.ratio),
+                "weight decay alone": alone,
+                "after": one.waits,
+            }
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
@@ -231,22 +291,11 @@ def faster_with_decay(table: xr.Dataset, other: xr.Dataset, decay: float) -> Est
     return jackknife(rates[0] - rates[1], without[0] - rates[1], rates[0] - without[1], scatter="symmetric")
 
 
-def hot_slopes(table: xr.Dataset) -> list[Estimate]:
-    """The power of T that τ₉₀ follows where hot, after each wait (Figs. A9, A10): -1 of free walks.
-
-    Parameters
-    ----------
-    table : Dataset
-        Times over ``waiting`` and ``temperature``, T = 0 among them. The landscape's own time is that after the first
-        wait throughout.
-    """
-    waits = [table.isel(waiting=i) for i in range(table.sizes["waiting"])]
-    rest = relaxation.time_at_rest(waits[0])
-    return [relaxation.power_of_temperature(relaxation.select_hot(one, rest)) for one in waits]
-
-
 def crossover_shift(table: xr.Dataset) -> tuple[Estimate, str]:
-    """T* after the last wait after which it is seen, over T* after the first (Figs. A9, A10).
+    """T* after the last wait over T* after the first (Figs. A9, A10).
+
+    T* is where a free walk takes as long as the landscape alone. A record that ends before the landscape's own time
+    bounds that from below, and T* from above: then the interval of the ratio begins at 0.
 
     Parameters
     ----------
@@ -258,15 +307,14 @@ def crossover_shift(table: xr.Dataset) -> tuple[Estimate, str]:
     tuple of Estimate and str
         1 if the wait does not move T*; and the waits, in words.
     """
-    waits = [table.isel(waiting=i) for i in range(table.sizes["waiting"])]
-    seen = [one for one in waits if relaxation.crossover(one) > 0]
-    if len(seen) < 2:
-        return unknown(FEW_STARS), "T* is seen too seldom."
-    first, last = seen[0], seen[-1]
-    moved = np.log(relaxation.crossover(last) / relaxation.crossover(first))
-    without = np.log(relaxation.crossover_without(last) / relaxation.crossover_without(first))
-    words = f"After {int(first.waiting)} and after {int(last.waiting)} steps."
-    return jackknife(moved, without, scatter="symmetric").map(np.exp), words
+    rest = table.sel(temperature=0.0)
+    one = growth(rest)
+    words = f"After {int(table.waiting[0]):,} and after {int(table.waiting[-1]):,} steps."
+    grown = one.ratio
+    if one.bound:
+        words += " The last record ends before the crossing: its end bounds T* from above."
+    low = 0.0 if one.bound else 1 / grown.high
+    return replace(grown, value=1 / grown.value, low=low, high=1 / grown.low), words
 
 
 def _first_and_last(table: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset] | None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
+from deepmech.core.estimates import Estimate
 from deepmech_book.analysis.glass import phases
 
-__all__ = ["evidence"]
+__all__ = ["evidence", "of_learnt_most", "origins"]
 
 
 def evidence(run: xr.Dataset | None, *words: str) -> dict[str, Any]:
@@ -29,3 +32,41 @@ def evidence(run: xr.Dataset | None, *words: str) -> dict[str, Any]:
     if run is None:
         return {"seeds": 0, "detail": ""}
     return {"seeds": run.sizes["seed"], "detail": " ".join([phases.origin(run), *filter(None, words)])}
+
+
+def of_learnt_most(run: xr.Dataset, measure: Callable[[xr.Dataset], Estimate]) -> str:
+    """What a claim's measure is of those networks alone that learnt as much as the paper's, as a sentence.
+
+    Parameters
+    ----------
+    run : Dataset
+        Networks of one phase.
+    measure : callable
+        From networks to an estimate; of an array the least and the largest are said.
+
+    Returns
+    -------
+    str
+        Empty where all or none of the networks are of this kind (:func:`.phases.learnt_most`).
+    """
+    best = phases.learnt_most(run)
+    if best.sizes["seed"] in (0, run.sizes["seed"]):
+        return ""
+    found = measure(best)
+    ends = np.ravel(found.value)
+    said = str(found) if ends.size == 1 else f"{ends.min():.3g} to {ends.max():.3g}"
+    return f"Of the {best.sizes['seed']} that learnt as much as the paper's alone: {said}."
+
+
+def origins(runs: Mapping[str, xr.Dataset], *words: str) -> str:
+    """Where the numbers of several phases come from, a sentence each, and the sentences that follow.
+
+    Parameters
+    ----------
+    runs : mapping of str to Dataset
+        Phase -> its networks.
+    words : str
+        Sentences that follow; empty ones are left out.
+    """
+    each = (f"{phase.capitalize()}: {phases.origin(run)}" for phase, run in runs.items())
+    return " ".join([*each, *filter(None, words)])

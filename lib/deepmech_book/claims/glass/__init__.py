@@ -1,0 +1,1 @@
+"""What measures the claims of paper C, a module a page."""
