@@ -1,20 +1,12 @@
-"""Orders of convergence and closed forms where the answer is known."""
+"""Single steps and closed forms where the answer is known."""
 
 import numpy as np
 import pytest
-import xarray as xr
-from hypothesis import given
-from hypothesis import strategies as st
 
-from deepmech import ElasticSDE
+from deepmech import ElasticSDE, over
+from deepmech.simulators.elastic_sde import PowerLaw, mean_solution, mixed_logits
 from deepmech_book.analysis.elastic_sde import closed_forms
-
-
-@given(st.floats(-3, 3), st.floats(-3, 3), st.floats(-5, 5))
-def test_the_order_of_powers_is_their_exponent(first, second, size):
-    h = np.array([0.01, 0.03, 0.1, 0.2])
-    error = xr.DataArray(np.exp(size) * np.stack([h**first, h**second]), {"step": h}, ("of", "step"))
-    np.testing.assert_allclose(closed_forms.order_of_convergence(error), [first, second], atol=1e-9)
+from deepmech_book.analysis.elastic_sde.model import integrated, off, start
 
 
 def test_the_error_of_the_mean_is_that_of_eulers_method():
@@ -33,12 +25,43 @@ def test_the_variance_of_one_step_is_that_of_the_draw():
     assert found == pytest.approx(h**2 / 4, rel=0.02)  # each of ten variances of 400 coins is off by 0.1 %
 
 
+def test_both_distances_from_the_limit_fall_in_proportion_to_the_step():
+    model, steps = ElasticSDE(1.0, -0.5, noise=0.0), [0.0125, 0.025, 0.05, 0.1]
+    error = closed_forms.distance_from_limit(model, np.array([[1.0], [-0.4]]), 2.0, steps, 2000).mean("group")
+    mean, variance = (np.polyfit(np.log(steps), np.log(error.sel(of=one)), 1)[0] for one in ("mean", "variance"))
+    assert 0.9 < mean < 1.1 and 0.8 < variance < 1.2
+
+
 @pytest.mark.parametrize("structure", ["isotropic", "logits"])
-def test_closed_forms_solve_the_equation(structure):
-    error = closed_forms.closed_form_error(structure, [2, 3, 4])
-    assert error["classes"].values.tolist() == [2, 3, 4] and float(error.max()) < 1e-6
+@pytest.mark.parametrize("k", [2, 3, 5, 10])
+def test_closed_forms_solve_the_equation(structure, k):
+    """Eq. 7 for the I-model; for the L-model Eq. 9 mended, by own-class margins. Effects change in time."""
+    model, x0 = ElasticSDE(PowerLaw(1.5, 0.6), PowerLaw(-0.5, 1.2), k, k, structure), start(k, k)
+    times = np.linspace(0, 5, 6)[1:]
+    assert off(mean_solution(model, times, x0)["mean"].values, integrated(model, times, x0)) < 1e-7
+
+
+MIXING = [[0.8, 0.2, 0.0], [0.1, 0.9, 0.0], [0.1, 0.2, 0.7]]
+INDEFINITE = [[1.0, 0.5, -0.8], [0.5, -0.7, 0.3], [-0.8, 0.3, 0.6]]
+FADING = PowerLaw(1.5, 0.6), PowerLaw(-0.5, 1.2)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        ElasticSDE(1.0, -0.3, 3, 2, class_weights=[0.6, 0.3, 0.1]),
+        ElasticSDE(1.0, -0.3, 3, 2, label_mixing=MIXING),
+        ElasticSDE(1.0, 1.0, 3, structure="logits", effect_matrix=INDEFINITE),
+        ElasticSDE(1.0, -0.3, 3, structure=mixed_logits(3, 0.6)),
+        ElasticSDE(*FADING, 3, structure="logits", label_mixing=0.3),
+    ],
+    ids=["unequal classes", "mixed labels", "symmetric effects", "Eq. E.1", "mixed labels, fading effects"],
+)
+def test_the_general_solution_of_app_e_solves_the_equation(model):
+    x0, times = start(3, model.n_features or 1), np.linspace(0, 4, 4)[1:]
+    assert off(mean_solution(model, times, x0)["mean"].values, integrated(model, times, x0)) < 1e-7
 
 
 def test_eq_9_is_exact_only_for_effects_that_fade_alike():
-    assert closed_forms.unexplained_by_eq_9(0.8) < 1e-7
-    assert min(closed_forms.unexplained_by_eq_9(r) for r in (0.3, 1.0, 1.5, 2.0)) > 1e-5
+    left = closed_forms.unexplained_by_eq_9(over("exponent", [0.8, 0.3, 1.0, 1.5, 2.0]))
+    assert float(left[0]) < 1e-7 and float(left[1:].min()) > 1e-5

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 import numpy as np
 import xarray as xr
 
-from deepmech.core.labels import over
 from deepmech.simulators.elastic_sde import ElasticSDE, PowerLaw, mean_solution, train_discrete
 from deepmech_book.analysis.elastic_sde.model import integrated, off, start
 
-__all__ = ["closed_form_error", "distance_from_limit", "order_of_convergence", "unexplained_by_eq_9"]
+__all__ = ["distance_from_limit", "unexplained_by_eq_9"]
 
 GROUPS = 10
 """Groups of runs between which the variance of a class mean is measured, for an interval."""
@@ -54,52 +52,7 @@ def distance_from_limit(
     return xr.DataArray(rows, {"step": list(steps), "of": ["mean", "variance"]}, ("step", "of", "group"))
 
 
-def order_of_convergence(error: xr.DataArray) -> xr.DataArray:
-    """The power p of h with which an error falls: the slope of its logarithm over log h, by least squares.
-
-    Parameters
-    ----------
-    error : DataArray
-        Over ``step`` and any others; positive.
-
-    Examples
-    --------
-    >>> h = np.array([0.1, 0.2, 0.4])
-    >>> round(float(order_of_convergence(xr.DataArray(5 * h**2, {"step": h}, "step"))), 9)
-    2.0
-    """
-    logs = xr.apply_ufunc(np.log, error).assign_coords(step=np.log(error["step"].values))
-    return logs.polyfit("step", 1).polyfit_coefficients.sel(degree=1)
-
-
-def closed_form_error(structure: Literal["isotropic", "logits"], n_classes: Sequence[int]) -> xr.DataArray:
-    """Distance of the closed form of the class means from numerical integration, for effects that change in time.
-
-    Parameters
-    ----------
-    structure : {"isotropic", "logits"}
-        The I-model, Eq. 7, or the L-model, Eq. 9 mended.
-    n_classes : sequence of int
-        Numbers of classes K; as many features.
-
-    Returns
-    -------
-    DataArray
-        Over ``classes``: the largest distance at five times up to 5, over the size of the solution.
-
-    Examples
-    --------
-    >>> bool((closed_form_error("isotropic", [2]) < 1e-6).all())
-    True
-    """
-    errors, times = [], np.linspace(0, 5, 6)[1:]
-    for k in n_classes:
-        model, x0 = ElasticSDE(PowerLaw(1.5, 0.6), PowerLaw(-0.5, 1.2), k, k, structure), start(k, k)
-        errors.append(off(mean_solution(model, times, x0)["mean"].values, integrated(model, times, x0)))
-    return over("classes", list(n_classes)).copy(data=errors)
-
-
-def unexplained_by_eq_9(exponent: float) -> float:
+def unexplained_by_eq_9(exponents: xr.DataArray) -> xr.DataArray:
     """What Eq. 9, as printed, leaves unexplained of an L-model of three classes whose β/α changes in time.
 
     The paper writes the solution as three fixed vectors, multiplied by 1, e^((A − B)/3) and e^((A + B/2)/3). The best
@@ -107,17 +60,24 @@ def unexplained_by_eq_9(exponent: float) -> float:
 
     Parameters
     ----------
-    exponent : float
+    exponents : DataArray
         β fades as 1/(1 + t)^exponent, and α as 1/(1 + t)^0.8: Eq. 9 is exact if this is 0.8, too.
 
     Returns
     -------
-    float
-        Largest distance from the solution at 12 times up to 6, over the solution's size.
+    DataArray
+        Over the same dimension: largest distance from the solution at 12 times up to 6, over the solution's size.
+
+    Examples
+    --------
+    >>> bool(unexplained_by_eq_9(over("exponent", [0.8])) < 1e-9)
+    True
     """
-    times = np.linspace(0.2, 6, 12)
-    model = ElasticSDE(PowerLaw(1.5, 0.8), PowerLaw(-0.5, exponent), 3, structure="logits")
-    a, b = (integral(times)[0] for _, integral in model.rates())
-    basis = np.stack([np.ones(12), np.exp((a - b) / 3), np.exp((a + b / 2) / 3)], 1)
-    x = integrated(model, times, start(3, 3)).reshape(12, -1)
-    return off(basis @ np.linalg.lstsq(basis, x, rcond=None)[0], x)
+    times, left = np.linspace(0.2, 6, 12), []
+    for exponent in exponents.values:
+        model = ElasticSDE(PowerLaw(1.5, 0.8), PowerLaw(-0.5, float(exponent)), 3, structure="logits")
+        a, b = (integral(times)[0] for _, integral in model.rates())
+        basis = np.stack([np.ones(12), np.exp((a - b) / 3), np.exp((a + b / 2) / 3)], 1)
+        x = integrated(model, times, start(3, 3)).reshape(12, -1)
+        left.append(off(basis @ np.linalg.lstsq(basis, x, rcond=None)[0], x))
+    return exponents.copy(data=left)

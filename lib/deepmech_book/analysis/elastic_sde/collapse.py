@@ -14,7 +14,7 @@ from deepmech.core.random import Stream
 from deepmech.metrics.separability import etf_distance
 from deepmech.simulators.elastic_sde import ElasticSDE, mean_solution
 
-__all__ = ["NEAR", "decay_rate", "random_starts", "share_in_simplex", "simplex_distance"]
+__all__ = ["NEAR", "decay_rate", "random_starts", "repulsion_that_fades", "share_in_simplex", "simplex_distance"]
 
 NEAR = 0.1
 """Distance from a simplex below which class means count as one; directions at random have about 1."""
@@ -45,6 +45,19 @@ def random_starts(n_starts: int) -> np.ndarray:
         x0 = Stream.of("elastic collapse", seed).normal("start", 3, (3, 3))
         starts.append(x0 * np.sign(np.trace(x0) - x0.sum() / 3))
     return np.array(starts)
+
+
+def repulsion_that_fades(size: float) -> xr.DataArray:
+    """An effect between classes β = −``size`` e^(−t), whose integral B stays above −``size``, for t up to 60.
+
+    Examples
+    --------
+    >>> beta = repulsion_that_fades(0.4)
+    >>> float(beta[0]), round(float(beta.integrate("time")), 3)
+    (-0.4, -0.4)
+    """
+    at = np.linspace(0, 60, 6001)
+    return xr.DataArray(-size * np.exp(-at), {"time": at}, "time")  # linear in between
 
 
 def simplex_distance(inter: Any, times: Sequence[float] | np.ndarray, starts: np.ndarray) -> xr.DataArray:
