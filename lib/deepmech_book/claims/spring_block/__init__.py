@@ -1,0 +1,1 @@
+"""Claims of the pages on springs, a module for each page."""
