@@ -37,7 +37,13 @@ class NetworkDiagram:
         self.usable = (self.curvature.notnull() & self.accuracy.notnull()).all("seed")
         self.left_out = int((~self.usable).sum())
         self._cells = self.usable.values
-        self._runs = [one.where(self.usable, 0.0).values for one in (self.curvature, self.accuracy)]
+        self._made = made
+        self._runs = [self._of_usable(one) for one in (self.curvature, self.accuracy)]
+
+    def _of_usable(self, one: xr.DataArray) -> np.ndarray:
+        """Numbers of networks, (seed, slope, noise); 0 in cells that are left out."""
+        ready: np.ndarray = one.astype(float).transpose("seed", "slope", self.noise).where(self.usable, 0.0).values
+        return ready
 
     def bends(self, dim: str) -> Estimate:
         """Rank correlation of curvature with its place along ``dim`` (``"slope"``, or the noise from least to most).
@@ -75,36 +81,82 @@ class NetworkDiagram:
 
     @cached_property
     def falls(self) -> Estimate:
-        """Rank correlation of accuracy with |curvature| over all cells; see :meth:`_beside_rival`."""
-        return self._beside_rival(lambda x, a: spearman(x[:, self._cells], a[:, self._cells]))
+        """Rank correlation of accuracy with |curvature| over all cells.
+
+        The null is that with the distance, in columns, from where the *other* rows are most accurate: by the best
+        column of their mean, or by the straight line through the best column of each, whichever does better. It knows
+        nothing of curves, but test accuracies.
+        """
+        return self._beside(self._over_all, self._told)
 
     @cached_property
     def falls_in_rows(self) -> Estimate:
         """The same within a row, mean over rows."""
-        rows = [row for row, ok in enumerate(self._cells) if ok.sum() > 2]
+        return self._beside(self._within_rows, self._told)
 
-        def within(x: np.ndarray, a: np.ndarray) -> np.ndarray:
-            found = [spearman(x[:, r, self._cells[r]], a[:, r, self._cells[r]]) for r in rows]
-            return np.mean(found, axis=0) if rows else np.full(len(x), np.nan)
+    @cached_property
+    def falls_beside_loss(self) -> Estimate:
+        """As :attr:`falls`, with the training loss as null: like the curve, it is told training samples alone."""
+        return self._beside(self._over_all, lambda ranks, a, loss: ranks(loss, a), self._made["loss"])
 
-        return self._beside_rival(within)
+    @cached_property
+    def falls_in_rows_beside_loss(self) -> Estimate:
+        """The same within a row, mean over rows."""
+        return self._beside(self._within_rows, lambda ranks, a, loss: ranks(loss, a), self._made["loss"])
 
-    def _beside_rival(self, ranks: Ranks) -> Estimate:
-        """Ranks of accuracy with |curvature|; the null is with the distance, in columns, from where the *other* rows
-        are most accurate: by the best column of their mean, or by the straight line through the best column of each,
-        whichever does better. It knows nothing of curves, but test accuracies.
+    @cached_property
+    def falls_among_fitted(self) -> Estimate:
+        """As :attr:`falls_beside_loss`, over the cells whose networks all have every training sample right.
+
+        nan with fewer than three such cells.
+        """
+        fitted = self._cells & (self._of_usable(self._made["accuracy_train"]) == 1.0).all(0)
+
+        def ranks(x: np.ndarray, a: np.ndarray) -> np.ndarray:
+            return spearman(x[:, fitted], a[:, fitted]) if fitted.sum() > 2 else np.full(len(x), np.nan)
+
+        return self._beside(ranks, lambda ranks, a, loss: ranks(loss, a), self._made["loss"])
+
+    @property
+    def test_curves_agree(self) -> Estimate:
+        """Share of the variance over cells of the curvature of test load curves that equals that of training curves.
+
+        A coefficient of determination with neither slope nor level fitted: 1 where the two are equal in every cell.
         """
 
-        def statistic(c: np.ndarray, a: np.ndarray) -> np.ndarray:
-            mine = ranks(abs(c), a)
-            rival = np.minimum.reduce([ranks(away, a) for away in _off_best(a, self._cells)])
-            return np.stack([mine, mine - rival, rival], -1)
+        def statistic(c: np.ndarray, test: np.ndarray) -> np.ndarray:
+            c, test = c[:, self._cells], test[:, self._cells]
+            off = test - test.mean(-1, keepdims=True)
+            share: np.ndarray = 1 - ((test - c) ** 2).sum(-1) / (off * off).sum(-1)
+            return share
 
-        found = bootstrap(statistic, *self._runs, n_draws=N_DRAWS)
-        value, _, rival = found.value.tolist()
+        test = self._of_usable(curvature(self._made["load_curve_test"]))
+        return bootstrap(statistic, self._runs[0], test, n_draws=N_DRAWS).map(float)
+
+    def _over_all(self, x: np.ndarray, a: np.ndarray) -> np.ndarray:
+        return spearman(x[:, self._cells], a[:, self._cells])
+
+    def _within_rows(self, x: np.ndarray, a: np.ndarray) -> np.ndarray:
+        rows = [row for row, ok in enumerate(self._cells) if ok.sum() > 2]
+        found = [spearman(x[:, r, self._cells[r]], a[:, r, self._cells[r]]) for r in rows]
+        return np.mean(found, axis=0) if rows else np.full(len(x), np.nan)
+
+    def _told(self, ranks: Ranks, a: np.ndarray) -> np.ndarray:
+        best: np.ndarray = np.minimum.reduce([ranks(away, a) for away in _off_best(a, self._cells)])
+        return best
+
+    def _beside(self, ranks: Ranks, rival: Callable[..., np.ndarray], *told: xr.DataArray) -> Estimate:
+        """Ranks of accuracy with |curvature|, beside those of a rival that is told accuracies or other numbers."""
+
+        def statistic(c: np.ndarray, a: np.ndarray, *other: np.ndarray) -> np.ndarray:
+            mine, null = ranks(abs(c), a), rival(ranks, a, *other)
+            return np.stack([mine, mine - null, null], -1)
+
+        found = bootstrap(statistic, *self._runs, *map(self._of_usable, told), n_draws=N_DRAWS)
+        value, _, null = found.value.tolist()
         low, high = np.clip([found.low[0], found.high[0]], -1, 1).tolist()
         difference = (float(found.low[1]), float(found.high[1])) if found.is_finite else None
-        return Estimate(value, low, high, found.n, found.reason, rival, difference)
+        return Estimate(value, low, high, found.n, found.reason, null, difference)
 
     @cached_property
     def straightest(self) -> Estimate:
@@ -188,6 +240,37 @@ def _off_best(accuracy: np.ndarray, usable: np.ndarray) -> list[np.ndarray]:
         at[0, :, row] = filled[:, others].mean(1).argmax(-1)
         at[1, :, row] = np.clip(best[:, others].mean(-1) + tilt * (row - others.mean()), 0, n - 1)
     return [abs(np.arange(n) - one[..., None]) for one in at]
+
+
+def in_a_row(estimates: Mapping[str, Estimate]) -> Estimate:
+    """Estimates of numbers or rows of numbers as one, along ``at``, labelled by name and, of a row, its own label.
+
+    A null, and the interval of the difference from it, is there where all estimates have one.
+
+    Examples
+    --------
+    >>> row = xr.DataArray([1.0, 2.0], {"slope": [0.0, 0.5]})
+    >>> found = in_a_row({"a": Estimate(row, row - 1, row + 1), "b": Estimate(3.0, 2.0, 4.0)})
+    >>> found.value["at"].values.tolist(), found.low.values.tolist()
+    (['a, slope 0', 'a, slope 0.5', 'b'], [0.0, 1.0, 2.0])
+    """
+    labels = []
+    for name, one in estimates.items():
+        value = xr.DataArray(one.value)
+        labels += [f"{name}, {dim} {at:g}" for dim in value.dims for at in value[dim].values] or [name]
+    each = list(estimates.values())
+
+    def joined(numbers: list[object]) -> xr.DataArray:
+        return xr.DataArray(np.concatenate([np.atleast_1d(np.asarray(one, float)) for one in numbers]), {"at": labels})
+
+    null = None if any(e.null is None for e in each) else joined([e.null for e in each])
+    beyond = [e.difference for e in each if e.difference is not None]
+    difference = None
+    if null is not None and len(beyond) == len(each):
+        difference = (joined([low for low, _ in beyond]), joined([high for _, high in beyond]))
+    n, why = min((e.n for e in each if e.n is not None), default=None), next((e.reason for e in each if e.reason), "")
+    value, low, high = (joined([getattr(e, end) for e in each]) for end in ("value", "low", "high"))
+    return Estimate(value, low, high, n, why, null, difference)
 
 
 def table(made: Mapping[str, xr.Dataset]) -> pd.DataFrame:
