@@ -225,13 +225,13 @@ def _block_means(logs: list[np.ndarray], labels: list[np.ndarray], k: int, thin:
     return np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
 
 
-def stepped(dataset: str = "geomnist", n_trials: int = 30) -> Sweep:
+def stepped(dataset: str = "geomnist", n_trials: int = 100) -> Sweep:
     """The first trials of :func:`measured`, stopped at the same times, with the same samples.
 
     Examples
     --------
     >>> stepped().grid.shape
-    (3,)
+    (10,)
     """
     like = measured(dataset, n_trials)
     return replace(

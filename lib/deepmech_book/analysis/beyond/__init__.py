@@ -1,0 +1,1 @@
+"""What the pages on the limits of the papers measure, one module a page."""

@@ -1,0 +1,1 @@
+"""What the pages on laws of layers measure, one module a page."""

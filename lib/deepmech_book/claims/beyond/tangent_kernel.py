@@ -1,0 +1,96 @@
+"""Claims of the page beyond/tangent_kernel: is the elasticity that Eq. 11 of paper B infers that of a training step?
+
+``kernels`` and ``steps`` are as in :mod:`deepmech_book.analysis.beyond.tangent_kernel`; ``found`` are its effects by
+source. All are given by the name of the data set. What is to first order and what is of whole steps is said in the
+labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import xarray as xr
+
+from deepmech.core.estimates import Estimate, stack
+from deepmech_book.analysis.beyond import tangent_kernel as moves
+from deepmech_book.analysis.elastic_sde.effects import late_mean
+from deepmech_book.claims.functions import Measurement, measures
+
+Runs = Mapping[str, xr.Dataset]
+
+
+@measures("B.3.kernel.elastic")
+def elastic(kernels: Runs) -> Measurement:
+    """Kernel between classes by that within, late in training; null: before training."""
+    found = {
+        title: moves.jackknifed(
+            run[["kernel"]],
+            lambda some: late_mean(moves.block_share(some.kernel)),
+            lambda some: moves.block_share(some.kernel).isel(time=0, drop=True),
+        )
+        for title, run in kernels.items()
+    }
+    return Measurement(stack(found, "data"))
+
+
+def _growth(run: xr.Dataset, move: str, since: float) -> Estimate:
+    late = run[["logits", move]].sel(time=slice(since, None))
+    return moves.jackknifed(late, lambda some: moves.margin_growth(some.logits, some[move]))
+
+
+@measures("B.3.kernel.growth")
+def growth(kernels: Runs) -> Measurement:
+    """Growth of margins to first order, by that of training; null: by initial kernels."""
+    since = {title: moves.start_of_signal(run) for title, run in kernels.items()}
+    found, null = (
+        stack({title: _growth(run, name, since[title]) for title, run in kernels.items()}, "data")
+        for name in ("move", "move_frozen")
+    )
+    times = (f"{title} {at:.0f} of {float(kernels[title].time[-1]):.0f} iterations" for title, at in since.items())
+    return Measurement(found, null=null.value, detail=f"From on: {', '.join(times)}.")
+
+
+@measures("B.3.kernel.finite")
+def finite(kernels: xr.Dataset, steps: xr.Dataset) -> Measurement:
+    """Growth of margins by whole steps, by that of training; null: to first order."""
+    since = moves.start_of_signal(kernels)
+    return Measurement(_growth(steps, "move", since), null=_growth(kernels, "move", since).value)
+
+
+def _by_step(
+    found: Runs, measure: Callable[[xr.Dataset, str], xr.DataArray], change: Callable = lambda v: v
+) -> Measurement:
+    """A measure of the effects of a step, to first order and whole where it was taken; null: initial kernels."""
+    own, null = {}, {}
+    for title, one in found.items():
+        for source in (moves.FIRST_ORDER, moves.WHOLE):
+            if source in one.source:
+                label = f"{title}, {source}"
+                own[label] = moves.ratios(one, measure, source).map(change)
+                null[label] = change(measure(one, moves.INITIAL).isel({"of": 0}))
+    nulls = xr.concat(null.values(), xr.Variable("data", list(null)))
+    groups = sum(one.sizes["of"] - 1 for one in found.values())
+    return Measurement(stack(own, "data"), null=nulls, detail=f"Groups of ten trials: {groups}.")
+
+
+@measures("B.3.kernel.intra")
+def intra(found: Runs) -> Measurement:
+    """α̂ by the α of a step, on a logarithm for its interval."""
+
+    def share(one: xr.Dataset, source: str) -> xr.DataArray:
+        inferred, real = (one.intra.sel(source=name, drop=True) for name in (moves.INFERRED, source))
+        return np.log(inferred / real)
+
+    return _by_step(found, share, np.exp)
+
+
+@measures("B.3.kernel.sign")
+def sign(found: Runs) -> Measurement:
+    """β/α of a step."""
+
+    def share(one: xr.Dataset, source: str) -> xr.DataArray:
+        at = one.sel(source=source, drop=True)
+        return at.inter / at.intra
+
+    return _by_step(found, share)

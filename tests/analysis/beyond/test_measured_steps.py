@@ -1,0 +1,55 @@
+"""Measures of what a step does, where steps and logits are known."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from hypothesis import given
+from hypothesis import strategies as st
+from runs_beyond import RATE, stopped_networks
+
+from deepmech_book.analysis.beyond import tangent_kernel as moves
+
+
+@pytest.fixture(scope="module")
+def exact():
+    return stopped_networks(np.random.default_rng(0), effect=2.0, share=0.25, frozen=0.5, noise=0.0)
+
+
+def test_signal_starts_where_margins_exceed_their_scatter(exact):
+    run = stopped_networks(np.random.default_rng(1))
+    assert moves.start_of_signal(run) == run.block[0]
+    run["mean"][:, :50] = np.random.default_rng(2).normal(size=run["mean"][:, :50].shape)
+    assert run.block[40] <= moves.start_of_signal(run) <= run.block[50]
+
+
+def test_effects_are_those_of_logits_and_of_steps_by_both_models(exact):
+    found = moves.effects_by_source(exact, 551, exact)
+    assert found.sizes == {"source": 4, "model": 2, "of": 1 + exact.sizes["group"]}
+    for source, alpha in ((moves.INFERRED, 1), (moves.FIRST_ORDER, 2), (moves.INITIAL, 0.5), (moves.WHOLE, 2)):
+        np.testing.assert_allclose(found.intra.sel(source=source), alpha * RATE, rtol=0.02, err_msg=source)
+    np.testing.assert_allclose(found.inter.sel(source=moves.INFERRED), 0, atol=0.02 * RATE)
+    np.testing.assert_allclose(found.inter.sel(source=moves.FIRST_ORDER), 0.5 * RATE, rtol=1e-6)
+    share = moves.elasticity({"shapes": found, "photos": found.sel(source=[moves.INFERRED, moves.FIRST_ORDER])})
+    assert np.isnan(share.value.sel(data="photos", source=moves.WHOLE))
+    np.testing.assert_allclose(share.value.sel(source=moves.FIRST_ORDER), 0.25, rtol=1e-6)
+    table = moves.sizes({"shapes": found})
+    assert list(table["shapes", "β/α"])[1:] == ["0.25", "1.00", "0.25"] and table["shapes", "α"][moves.WHOLE] == "1.2"
+
+
+@given(st.floats(0.1, 5.0), st.integers(2, 5))
+def test_margins_grow_as_far_as_steps_add_up_to(factor, k):
+    time = xr.DataArray(np.linspace(0.0, 10.0, 11), dims="time")
+    logits = xr.DataArray(np.eye(k), dims=("class", "logit")) * (1 + 0.3 * time)
+    step = xr.DataArray(np.eye(k), dims=("class", "logit")) * 0.3 * factor * xr.ones_like(time)
+    move = step.expand_dims(trained=k)
+    assert float(moves.margin_growth(logits, move)) == pytest.approx(factor)
+    everywhere = move + xr.DataArray(np.arange(k), dims="class")  # what moves all logits of a class moves no margin
+    assert float(moves.margin_growth(logits, everywhere)) == pytest.approx(factor)
+
+
+def test_a_measure_has_its_interval_and_that_of_its_distance_from_a_null():
+    runs = xr.Dataset({"a": ("group", [1.0, 2.0, 4.0, 5.0]), "b": ("group", [2.0, 3.0, 5.0, 6.0]), "skipped": 3})
+    found = moves.jackknifed(runs, lambda some: some.a, lambda some: some.b)
+    assert (found.value, found.null, found.n) == (3, 4, 4) and found.low < 3 < found.high
+    assert found.difference == pytest.approx((-1, -1)), "each group differs by 1"
+    assert moves.jackknifed(runs, lambda some: some.a).null is None
