@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepmech.core.estimates import jackknife
+from deepmech.core.estimates import leave_one_out as leave_one_out_means
 from deepmech.core.random import Stream
 from deepmech.metrics.curvature import curvature
 from deepmech.metrics.groups import GroupAssigner, GroupMoments
-from deepmech.metrics.interpret import compare, estimate, interpret, leave_one_out
+from deepmech.metrics.interpret import band, compare, estimate, interpret, leave_one_out
 from deepmech.metrics.load_curve import load_curve
 from deepmech.metrics.separation import data_separation
 from deepmech_book.sweeps.extras import coverage
@@ -75,13 +76,20 @@ def test_a_wide_layer_joins_its_groups(monkeypatch, room, groups):
     np.testing.assert_allclose(few.leave_one_out(), joined.leave_one_out(), atol=1e-9)
 
 
-def test_a_deal_is_even_and_does_not_mind_batches():
+@pytest.mark.parametrize("stratified", [False, True])
+def test_a_deal_is_even_and_does_not_mind_batches(stratified):
+    """Without strata it does not mind classes either: groups are those of the running number."""
     s = Stream.of("test deal", 0)
     y = torch.tensor((s.uniform("labels", 0, 1000) ** 2 * 30).astype(int))
-    whole, parts, deal = GroupAssigner(20)(y), [], GroupAssigner(20)
+    whole, parts, deal = GroupAssigner(20, stratified)(y), [], GroupAssigner(20, stratified)
     for batch in y.split(37):
         parts.append(deal(batch))
     assert torch.equal(torch.cat(parts), whole)
+    if not stratified:
+        assert torch.equal(GroupAssigner(20)(y.flip(0)), whole)
+        counts = GroupAssigner(20)(torch.zeros(100_000, dtype=torch.int64)).bincount(minlength=20)
+        assert 5 < ((counts - 5000) ** 2 / 5000).sum() < 45  # chi-squared of 19 degrees of freedom
+        return
     table = torch.bincount(y * 20 + whole, minlength=600).reshape(30, 20)
     assert (table.max(1).values - table.min(1).values).max() <= 1  # within each class
     assert whole.bincount().min() > 30  # and not all remainders in the same group
@@ -105,6 +113,102 @@ def test_intervals_cover_the_populations_separation():
     off = mean["error"].sel(estimate="debiased") - scatter.sel(estimate="debiased") ** 2 / 2
     assert (abs(off.sel(population=light)) < 4 * scatter.sel(estimate="debiased") / np.sqrt(draws)).all()
     assert (mean["error"].sel(estimate="plain") < 0).all() and (mean["unresolved"] == 0).all()
+
+
+SHARES = {"Zipf": 1 / np.arange(1, 11.0), "98 to 2": np.array([0.98, 0.02]), "far classes": np.ones(10)}
+
+
+@pytest.mark.parametrize("n", [500, 20_000])
+@pytest.mark.parametrize("law", SHARES)
+def test_intervals_cover_where_labels_are_drawn_with_the_samples(law, n):
+    """Also of a source that is sorted by class. Groups that take of each class in turn see no scatter of shares."""
+    share, draws, d, truth = SHARES[law] / SHARES[law].sum(), 200, 5, -3.0 if law == "far classes" else 1.0
+    forms = (False, True) if law == "98 to 2" else (False,)
+    s, hits = Stream.of("test coverage of drawn labels", law, n), np.zeros((len(forms), draws))
+    for draw in range(draws):
+        y = np.searchsorted(share.cumsum(), s.uniform("labels", draw, n) * (1 - 1e-12))
+        y = np.sort(y) if draw % 2 else y
+        means = s.normal("means", draw, (len(share), d))
+        means -= share @ means
+        means *= np.exp(-truth / 2) * np.sqrt(d / (share @ means**2).sum())
+        x, y = torch.tensor(means[y] + s.normal("noise", draw, (n, d))), torch.tensor(y)
+        for into, stratified in zip(hits, forms, strict=True):
+            moments = GroupMoments(len(share)).update(x, y, GroupAssigner(stratified=stratified)(y))
+            found = jackknife(moments.separation(), moments.leave_one_out(), scatter="symmetric")
+            into[draw] = found.low <= truth <= found.high
+    drawn = hits[0].mean()
+    assert 0.93 - 2 * np.sqrt(0.07 * 0.93 / draws) < drawn < 0.97 + 2 * np.sqrt(0.03 * 0.97 / draws)
+    assert len(forms) == 1 or hits[1].mean() < drawn - 0.05
+
+
+def measured(values, groups):
+    """A curve as load_curve returns it: its values, and those without each group."""
+    names = [f"layer{i}" for i in range(len(values))]
+    coords = {"layer": names, "depth": ("layer", np.arange(len(values)))}
+    rows = np.ravel([values, *groups]).tolist()
+    return xr.DataArray(values, coords, "layer", attrs={"jackknife": rows, "layers": len(values)})
+
+
+def noisy_curves(truth, draws, correlation, n=20, error=0.1):
+    """Curves about ``truth`` whose layers scatter together, from the means of ``n`` groups."""
+    s, layers = Stream.of("test curves", round(10 * correlation)), len(truth)
+    root = np.linalg.cholesky(correlation + (1 - correlation) * np.eye(layers))
+    for draw in range(draws):
+        means = truth + np.sqrt(n) * error * s.normal("groups", draw, (n, layers)) @ root.T
+        yield measured(means.mean(0), leave_one_out_means(means))
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.9])
+def test_a_band_holds_all_layers_at_once(correlation):
+    """In 95 of 100 draws, where intervals layer by layer hold them less often. Of one layer both are the same."""
+    truth, held, apart = np.linspace(3, 0, 8), [], []
+    for curve in noisy_curves(truth, 150, correlation):
+        for into, found in ((held, band(curve)), (apart, estimate(curve))):
+            into.append(bool(((found.low <= truth) & (truth <= found.high)).all()))
+    assert 0.90 < np.mean(held) < 0.99 and np.mean(apart) < np.mean(held) - 0.03
+    one = measured(curve.values[:1], leave_one_out(curve).values[:, :1])
+    np.testing.assert_allclose(band(one).high, estimate(one).high, atol=0.02)
+
+
+@pytest.mark.parametrize("truth", [np.linspace(3, 0, 8), np.array([3, 2.9, 2.5, 1.5, 1.2, 0.1, 0.05, 0.0])])
+def test_the_layer_that_does_most_is_among_the_rivals_and_no_layer_rises_that_falls(truth):
+    most, named, risen = (truth[:-1] - truth[1:]).argmax() + 1, 0, 0
+    draws = 120
+    for curve in noisy_curves(truth, draws, 0.5):
+        said = interpret(curve)
+        named += f"layer{most}" in (said.largest, *said.rivals)
+        risen += bool(said.rising)
+    assert named / draws > 0.9 and risen / draws < 0.1
+    surely = next(iter(noisy_curves(np.array([3.0, 2.9, 5.0, 0.0]), 1, 0.5)))
+    assert interpret(surely).rising == ("layer2",) and interpret(surely).rivals == ()
+
+
+@pytest.mark.parametrize("lost", [-np.inf, np.inf, np.nan])
+@pytest.mark.parametrize("place", [0, 2, 4])
+def test_the_finite_part_of_a_curve_is_read(place, lost):
+    whole = next(iter(noisy_curves(np.array([4.0, 3.8, 3.2, 2.0]), 1, 0.5)))
+    values, groups = (np.insert(a, place, lost, axis=-1) for a in (whole.values, leave_one_out(whole).values))
+    said, expected = interpret(measured(values, groups)), interpret(whole)
+    assert (said.verdict, said.curvature, said.interval) == (expected.verdict, expected.curvature, expected.interval)
+    assert said.collapsed == (f"layer{place}",) and f"not finite at 'layer{place}'" in str(said)
+    assert interpret(values).verdict == interpret(whole.values).verdict
+
+
+def test_a_layer_too_wide_for_groups_loses_its_interval_alone_and_the_reading_says_so(monkeypatch):
+    x, y = samples(200)
+    wide = torch.nn.Sequential(torch.nn.Linear(12, 300), torch.nn.ReLU(), *mlp(2, width=300, classes=4)[2:])
+    model = torch.nn.Sequential(*wide, torch.nn.Linear(4, 12), torch.nn.ReLU(), torch.nn.Linear(12, 4))
+    whole = load_curve(model, x, y)
+    monkeypatch.setattr("deepmech.metrics.groups._LARGEST", 2 * 4 * 300 * 4)
+    curve = load_curve(model, x, y)
+    wide = [name for name in curve.layer.values if name in curve.attrs["no_interval"].split(", ")]
+    assert 0 < len(wide) < curve.size and "no_interval" not in whole.attrs
+    found = estimate(curve)
+    for name in curve.layer.values:
+        assert np.isfinite(found.low.sel(layer=name)) == (name not in wide)
+    assert f"no interval at '{wide[0]}'" in str(interpret(curve)) and interpret(curve).verdict != "too few samples"
+    monkeypatch.setattr("deepmech.metrics.groups._LARGEST", 4 * 4)
+    assert "no interval" in str(interpret(load_curve(model, x, y)))
 
 
 # --- curves -----------------------------------------------------------------------------------------------------------

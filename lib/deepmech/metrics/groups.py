@@ -1,9 +1,10 @@
 """Moments of classes dealt into groups: data separation, and what it is without each group, from one pass.
 
-Samples of each class are dealt in turn to G groups. For each group and class there are a count, a sum of features and a
-sum of squares, all measured from one sample of the class, so that neither a large offset nor collapsed classes cost
-digits. D without a group follows from these sums, and from the G of them its interval, by the jackknife. Memory does
-not grow with the number of samples. Features beyond 1e±100 are kept times a power of two, on which D does not depend.
+Samples are dealt to G groups (:class:`GroupAssigner`). For each group and class there are a count, a sum of features
+and a sum of squares, all measured from one sample of the class, so that neither a large offset nor collapsed classes
+cost digits. D without a group follows from these sums, and from the G of them its interval, by the jackknife. Memory
+does not grow with the number of samples. Features beyond 1e±100 are kept times a power of two, on which D does not
+depend.
 """
 
 from __future__ import annotations
@@ -27,25 +28,51 @@ _GOLDEN = (5**0.5 - 1) / 2
 
 
 class GroupAssigner:
-    """Deals samples to groups: of each class in turn, classes beginning at different groups.
+    """Deals samples to groups by a hash of their running number: at random, whatever their class and order.
 
-    Who measures the same samples in the same order gets the same groups, whatever the batches.
+    Where classes were drawn with the samples, their shares scatter, and groups have to scatter alike for an interval to
+    tell. Who measures the same samples in the same order gets the same groups, whatever the batches.
+
+    Parameters
+    ----------
+    groups : int
+        How many.
+    stratified : bool
+        Deal those of each class in turn, classes beginning at different groups: for samples of which a number of each
+        class was chosen. An interval then leaves out that shares of classes scatter.
+
+    Examples
+    --------
+    >>> GroupAssigner(3, stratified=True)(torch.tensor([0, 0, 0, 1, 1])).tolist()
+    [0, 1, 2, 1, 2]
     """
 
-    def __init__(self, groups: int = GROUPS) -> None:
-        self.groups = groups
+    def __init__(self, groups: int = GROUPS, stratified: bool = False) -> None:
+        self.groups, self.stratified = groups, stratified
         self.seen = torch.zeros(0, dtype=torch.int64)
 
     def __call__(self, labels: torch.Tensor) -> torch.Tensor:
         """The group of each sample of a batch, from its class number."""
         count = torch.bincount(labels, minlength=len(self.seen))
         self.seen = torch.nn.functional.pad(self.seen, (0, len(count) - len(self.seen)))
-        order, rank = labels.argsort(stable=True), torch.empty_like(labels)
-        rank[order] = torch.arange(len(labels)) - (count.cumsum(0) - count)[labels[order]]
-        begin = (labels * _GOLDEN % 1 * self.groups).long()
-        group = (begin + self.seen[labels] + rank) % self.groups
+        if self.stratified:
+            order, rank = labels.argsort(stable=True), torch.empty_like(labels)
+            rank[order] = torch.arange(len(labels)) - (count.cumsum(0) - count)[labels[order]]
+            begin = (labels * _GOLDEN % 1 * self.groups).long()
+            group = (begin + self.seen[labels] + rank) % self.groups
+        else:
+            number = int(self.seen.sum()) + np.arange(len(labels), dtype=np.uint64)
+            group = torch.from_numpy((_hash(number) % np.uint64(self.groups)).astype(np.int64))
         self.seen = self.seen + count
         return group
+
+
+def _hash(number: np.ndarray) -> np.ndarray:
+    """64 random bits of each whole number: the finaliser of SplitMix64 (Steele, Lea, Flood 2014)."""
+    z = (number + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
 
 
 class GroupMoments:
@@ -145,9 +172,11 @@ class GroupMoments:
     def coarsen(self, groups: int | None = None) -> None:
         """Join groups, to so many or to as many as there is room for."""
         if groups is None:
-            room = _LARGEST // max(1, self.anchor.nbytes)
-            fits = (g for g in range(min(room, self.groups), 2, -1) if self.groups % g == 0)
-            groups = next(fits, 1)
+            limit = max(2, _LARGEST // max(1, self.anchor.nbytes))
+            groups = self.groups
+            while groups > limit:  # by its smallest factor, so that numbers of two layers divide one another
+                groups //= next(f for f in range(2, groups + 1) if groups % f == 0)
+            groups = groups if groups > 2 else 1
         if groups < self.groups:
             parts, self.groups = self.groups // groups, groups
             sums = (self.count, self.square, self.sum)

@@ -53,6 +53,7 @@ def load_curve(
     n_samples: int | None = None,
     debias: bool = True,
     groups: int = GROUPS,
+    stratified: bool = False,
 ) -> xr.DataArray:
     """Data separation of each layer of a torch model (paper A, Fig. 1): its load curve.
 
@@ -109,8 +110,12 @@ def load_curve(
         samples. False gives the plain form, Eq. 3, which is what paper A's and this project's diagrams show. D̂ has the
         plain form only.
     groups
-        Samples are dealt into so many groups, those of a class in turn, and intervals follow from the curve without
-        each of them (:mod:`deepmech.metrics.interpret`): of D, not of D̂. 1: none.
+        Samples are dealt into so many groups, and intervals follow from the curve without each of them
+        (:mod:`deepmech.metrics.interpret`): of D, not of D̂. 1: none.
+    stratified
+        Whether a number of samples of each class was chosen, as in a balanced test set. Groups then take those of each
+        class in turn. By default they do not look at classes, since shares of classes that were drawn with the samples
+        scatter, too.
 
     Returns
     -------
@@ -120,7 +125,8 @@ def load_curve(
         position of a feature map or sequence counts as features of its own. Attributes say what was measured; of D also
         whether it is the ``"plain"`` or the ``"debiased"`` ``estimate``, and the ``ceiling``, about what plain D of as
         many samples shows with shuffled labels; in ``unresolved`` which layers are nan because the corrected scatter is
-        not positive; in ``left_out`` what the default could not see. Of the samples: ``taken`` (``"all"``,
+        not positive; in ``no_interval`` which layers are too wide to be kept in groups; in ``left_out`` what the
+        default could not see. Of the samples: ``taken`` (``"all"``,
         ``"drawn from …"``, ``"the first"``), ``classes`` seen of ``classes_known``, and whether they came ``sorted`` by
         class.
 
@@ -153,7 +159,7 @@ def load_curve(
     batches = Batches(x, y, batch_size, n_samples)
     curve = LoadCurve(
         model, layers, metric, n_classes=n_classes, pool=pool, diverged_to_nan=diverged_to_nan, forward=forward,
-        debias=debias, groups=groups,
+        debias=debias, groups=groups, stratified=stratified,
     )  # fmt: skip
     batches.require_classes(n_classes)
     return curve.update(batches).compute()
@@ -213,7 +219,7 @@ class LoadCurve:
             ("forward", "a function of model and batch"),
         ):
             checks.check(f"load_curve: {name}", known[name], known[name] is None or callable(known[name]), allowed)
-        for name in ("diverged_to_nan", "debias"):
+        for name in ("diverged_to_nan", "debias", "stratified"):
             checks.check_bool(f"load_curve: {name}", known[name])
         if (isinstance(layers, str) and layers != BLOCKS) or not (layers is None or isinstance(layers, Iterable)):
             raise ValueError(f"load_curve: layers = {layers!r}: give a list of names, or 'blocks'")
@@ -221,13 +227,14 @@ class LoadCurve:
         self.pool, self.forward, self.diverged_to_nan = known["pool"], known["forward"], known["diverged_to_nan"]
         self.debias = known["debias"] and metric == "D"
         self.groups = checks.check_int("load_curve: groups", known["groups"])
+        self.stratified = known["stratified"]
         self.layers = list(layers) if isinstance(layers, Iterable) and layers != BLOCKS else layers
         self.selection: tuple[Selection, tuple[str, ...]] | None = None  # with the names of modules it was made for
         self.reset()
 
     def reset(self) -> None:
         """Forget all samples."""
-        self.state = _State(ClassIndex(self.n_classes), GroupAssigner(self.groups))
+        self.state = _State(ClassIndex(self.n_classes), GroupAssigner(self.groups, self.stratified))
 
     def update(self, x: Any, y: Any = None, batch_size: int = 1024, n_samples: int | None = None) -> Self:
         """Take samples through the model: a batch or a whole loader, as for :func:`load_curve`.
@@ -387,22 +394,23 @@ class LoadCurve:
             lost = [n for n in sound if self.debias and np.isnan(values[names.index(n)])]
             if unresolved := [n for n in lost if not np.isnan(state.moments[n].separation(False))]:
                 curve.attrs["unresolved"] = ", ".join(unresolved)
-            if (groups := self._without(sound)) is not None:
-                left = np.full((len(groups), len(names)), np.nan)
-                left[:, [n in sound for n in names]] = groups
-                curve.attrs |= {"groups": len(groups), "layers": len(names)}
-                curve.attrs["jackknife"] = np.concatenate([values[None], left]).ravel().tolist()
+            self._note_groups(curve, sound)
         return curve
 
-    def _without(self, layers: list[str]) -> np.ndarray | None:
-        """D of these layers without each group, (group, layer); None where there are no groups."""
-        if not layers or self.groups < 2:
-            return None
-        moments = [one for layer in layers if isinstance(one := self.state.moments[layer], GroupMoments)]
-        for one in moments:  # groups that one layer had to join are joined in all
-            one.coarsen(min(other.groups for other in moments))
-        found = np.array([one.leave_one_out(self.debias) for one in moments]).T
-        return found if len(found) > 2 else None
+    def _note_groups(self, curve: xr.DataArray, sound: list[str]) -> None:
+        """Note D of these layers without each group of samples, where there are groups; and where there are none."""
+        names, moments = curve.layer.values.tolist(), self.state.moments
+        kept = {n: m for n in sound if isinstance(m := moments[n], GroupMoments) and m.groups > 1}
+        if self.groups > 2 and (wide := [n for n in sound if n not in kept]):
+            curve.attrs["no_interval"] = ", ".join(wide)
+        for one in kept.values():  # groups that one layer had to join are joined in all
+            one.coarsen(min(other.groups for other in kept.values()))
+        left = {n: one.leave_one_out(self.debias) for n, one in kept.items()}
+        n_groups = max(map(len, left.values()), default=0)  # with samples
+        if n_groups > 2:
+            rows = [curve.values, *np.array([left.get(n, np.full(n_groups, np.nan)) for n in names]).T]
+            curve.attrs |= {"groups": n_groups, "layers": len(names), "stratified": int(self.stratified)}
+            curve.attrs["jackknife"] = np.ravel(rows).tolist()
 
 
 def predicted_labels(output: Any, batch: Any = None) -> torch.Tensor:

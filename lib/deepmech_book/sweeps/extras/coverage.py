@@ -94,7 +94,7 @@ def try_intervals(cells: xr.Dataset, draws: int, truth: float) -> xr.Dataset:
         law, classes, n, width = POPULATIONS[cell["population"]]
         for i in range(draws):
             x, y = map(torch.tensor, features(truth, n, classes, draws * cell["block"] + i, law, width))
-            moments = GroupMoments(classes).update(x, y, GroupAssigner()(y))
+            moments = GroupMoments(classes).update(x, y, GroupAssigner(stratified=True)(y))
             for form, debias in enumerate(FORMS.values()):
                 value = moments.separation(debias)
                 into[form, :, i] = value, *jackknife(value, moments.leave_one_out(debias), scatter="symmetric").interval
