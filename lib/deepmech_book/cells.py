@@ -13,6 +13,7 @@ CELLS = {
     "elastic_sde.tangent_kernel": "deepmech_book.sweeps.elastic_sde.tangent_kernel:measure_cells",
     "extras.coverage": "deepmech_book.sweeps.extras.coverage:try_intervals",
     "extras.zoo": "deepmech_book.sweeps.extras.zoo:train_zoo",
+    "glass.forecasts": "deepmech_book.sweeps.glass.forecasts:forecast_cells",
     "glass.landscape": "deepmech_book.sweeps.glass.landscape:survey",
     "glass.lennard_jones": "deepmech_book.sweeps.glass.lennard_jones:relax",
     "glass.linear_networks": "deepmech_book.sweeps.glass.minima:linear_cells",

@@ -1,0 +1,81 @@
+"""How far walks were from what one look at their networks foretold."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+
+from deepmech.metrics.relaxation import decorrelation_time
+from deepmech_book.sweeps.glass.walks import PAPER_WINDOW
+
+CONTESTED = [1e-3, 1e-4]
+"""Temperatures at which noise and landscape move weights about equally far; hotter walks are nearly free."""
+
+
+def curve_errors(walked: xr.Dataset, foretold: xr.DataArray, window: int = PAPER_WINDOW) -> xr.DataArray:
+    """Largest distance of overlaps from foretold ones over the times that the walks reached.
+
+    Parameters
+    ----------
+    walked : Dataset
+        Of walks: ``overlap`` (seed, temperature, waiting, time, chi).
+    foretold : DataArray
+        Overlaps with the same dimensions, and perhaps others.
+    window : int
+        Place of the window along ``chi``.
+
+    Returns
+    -------
+    DataArray
+        Without time and window, of differences in [0, 1].
+    """
+    apart = abs(walked.overlap.isel(chi=window, drop=True) - foretold.isel(chi=window, drop=True))
+    return apart.max("time").rename("distance of overlaps").assign_attrs(units="1")
+
+
+def of_other_networks(walked: xr.Dataset) -> xr.DataArray:
+    """For each network the mean overlap of all others at the same temperature, wait and time: a null of forecasts."""
+    n = walked.sizes["seed"]
+    return (walked.overlap.sum("seed", skipna=False) - walked.overlap) / (n - 1)
+
+
+def errors_by_kind(walked: xr.Dataset, foretold: xr.Dataset, window: int = PAPER_WINDOW) -> xr.DataArray:
+    """:func:`curve_errors` of all kinds of forecast, and of :func:`of_other_networks` as one more."""
+    others = of_other_networks(walked).expand_dims(kind=["other networks"])
+    both = xr.concat([foretold.overlap, others], "kind", join="inner", coords="minimal", compat="override")
+    return curve_errors(walked, both, window)
+
+
+def times(overlap: xr.DataArray) -> xr.DataArray:
+    """τ₉₀ of every single curve along ``time``; nan where it is not crossed within the record."""
+
+    def one(curve: np.ndarray) -> float:
+        known = np.isfinite(curve)
+        return decorrelation_time(overlap.time.values[known], curve[known]).time
+
+    return xr.apply_ufunc(one, overlap, input_core_dims=[["time"]], vectorize=True, output_dtypes=[float])
+
+
+def time_errors(walked: xr.Dataset, foretold: xr.Dataset, window: int = PAPER_WINDOW) -> xr.DataArray:
+    """Size of log₁₀ of foretold by walked τ₉₀, (kind, seed): median over temperatures and waits.
+
+    A forecast is read as long as the walk's record is. Where only one of the two crosses within the record, the
+    record's end stands for the other; where neither does, both agree that nothing happens: the pair is left out.
+    """
+    real = walked.overlap.isel(chi=window, drop=True)
+    said = foretold.overlap.isel(chi=window, drop=True).where(np.isfinite(real))
+    end = real.time.where(np.isfinite(real)).max("time")
+    a, b = times(real), times(said)
+    off = abs(np.log10(b.fillna(end) / a.fillna(end))).where(np.isfinite(a) | np.isfinite(b))
+    return off.median(["temperature", "waiting"]).rename("size of log₁₀ of foretold by walked time")
+
+
+def alpha_errors(walked: xr.Dataset, foretold: xr.DataArray, warmest: float = 1e-3) -> xr.DataArray:
+    """log₂ of foretold by walked α₂ where records end, (…, seed): median over waits and temperatures up to ``warmest``.
+
+    ``foretold`` is α₂ with the walks' dimensions, and perhaps others.
+    """
+    last = np.isfinite(walked.alpha) & ~np.isfinite(walked.alpha.shift(time=-1))
+    cold = walked.temperature <= warmest
+    ratio = np.log2(foretold / walked.alpha).where(last & cold)
+    return ratio.median(["time", "temperature", "waiting"]).rename("log₂ of foretold by walked α₂")

@@ -1,0 +1,169 @@
+"""What one look at a network foretells of its walks: drift, curvature, and nothing fitted (page glass/forecast)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from deepmech.core.labels import over
+from deepmech.simulators.harmonic import QuadraticLandscape
+from deepmech.sweeps import Sweep, to_records
+from deepmech.trainers.engines.compiled.langevin import layer_sizes
+from deepmech.trainers.langevin import Dynamics
+from deepmech_book.sweeps.glass.data import binary
+from deepmech_book.sweeps.glass.walks import RATE, diffusion, in_single_precision, standard, walked
+from deepmech_book.sweeps.policy import verification_policy
+
+LOOK = 100
+"""Steps without noise over which the drift is measured. ReLU networks rest in kinks of their loss, between slopes that
+cancel: the gradient at a point is thirty times the drift."""
+FRESH = range(100, 124)
+"""Seeds that no walk of the book had when the forecast was frozen."""
+KINDS = ("forecast", "without drift", "without curvature", "gradient at a point", "free walk")
+
+
+def fresh(phase: str, dataset: str = "mnist", seeds: Sequence[int] = FRESH) -> Sweep:
+    """The walks of a phase with seeds of their own, on which forecasts are judged.
+
+    Examples
+    --------
+    >>> fresh("regularised").grid.shape
+    (24, 9)
+    """
+    like = standard(phase, dataset)
+    return replace(like, name=f"{like.name}-fresh", cells={**like.cells, "seed": over("seed", list(seeds))})
+
+
+def forecasts(like: Sweep) -> Sweep:
+    """Forecasts of the walks ``like``, at all their temperatures and waiting times, made from one look at each network.
+
+    Examples
+    --------
+    >>> forecasts(fresh("regularised")).grid.shape
+    (24,)
+    """
+    same = {k: v for k, v in like.fixed.items() if k != "steps"}
+    temperatures = like.cells["temperature"].values.tolist()
+    return Sweep(
+        f"{like.name}-forecast", "glass.forecasts", {"seed": like.cells["seed"]},
+        {**same, "temperatures": temperatures, "look": LOOK}, data=like.data,
+    )  # fmt: skip
+
+
+def jacobian(weights: np.ndarray, sizes: Sequence[int], x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Outputs (n,) of a bias-free ReLU network at ``x`` (n, d), and their derivatives by its N flat weights, (n, N).
+
+    Examples
+    --------
+    >>> outputs, by_weight = jacobian(np.array([2.0, 3.0]), (1, 1, 1), np.array([[1.0], [2.0]]))
+    >>> outputs.tolist(), by_weight.tolist()
+    ([6.0, 12.0], [[3.0, 2.0], [6.0, 4.0]])
+    """
+    layers, start, features = [], 0, [x]
+    for below, above in pairwise(sizes):
+        layers.append(weights[start : start + above * below].reshape(above, below))
+        start += above * below
+    for layer in layers[:-1]:
+        features.append(np.maximum(features[-1] @ layer.T, 0))
+    back, parts = np.ones((len(x), 1)), []
+    for layer, below in zip(reversed(layers), reversed(features), strict=True):
+        parts.append((back[:, :, None] * below[:, None, :]).reshape(len(x), -1))
+        back = (back @ layer) * (below > 0)
+    return features[-1] @ layers[-1][0], np.concatenate(parts[::-1], 1)
+
+
+def gauss_newton(weights: np.ndarray, sizes: Sequence[int], x: np.ndarray, y: np.ndarray, decay: float) -> np.ndarray:
+    """Curvature (N, N) of the loss but for the network's own bending: Σᵢ ∂fᵢ∂fᵢᵀ/n over samples in the margin, plus λ.
+
+    It has no negative direction, and no spikes where a unit switches.
+
+    Examples
+    --------
+    >>> gauss_newton(np.array([2.0, 0.1]), (1, 1, 1), np.array([[1.0]]), np.array([1.0]), 0.5).round(2).tolist()
+    [[0.51, 0.2], [0.2, 4.5]]
+    """
+    outputs, by_weight = jacobian(weights, sizes, x)
+    inside = by_weight[y * outputs < 1]
+    return inside.T @ inside / len(y) + decay * np.eye(len(weights))
+
+
+def _first(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
+    """One temperature and waiting time in place of all."""
+    few = {"temperatures": fixed["temperatures"][:1], "waiting": fixed["waiting"][:1]}
+    return fixed | few, ["overlap", "msd", "alpha", "window"]
+
+
+@verification_policy(part=_first, tolerance={"*": 1e-4})
+def forecast_cells(
+    cells: xr.Dataset,
+    data: dict[str, Any],
+    width: int,
+    regularisation: float,
+    chi: list[float],
+    waiting: list[int],
+    times: list[int],
+    preparation: dict[str, Any],
+    temperatures: list[float],
+    look: int,
+) -> xr.Dataset:
+    """Prepare each network, let it rest without noise for the first waiting time, look at it, and say how it will walk.
+
+    Returns
+    -------
+    Dataset
+        Over ``cell``: ``overlap`` (kind, temperature, waiting, time, chi), ``msd`` and ``alpha`` (kind, temperature,
+        waiting, time) by each of :data:`KINDS`, ``window`` (chi), and ``diverged``.
+    """
+    loaded = binary(**data)
+    sizes = layer_sizes(loaded.x.shape[1], width, 6)
+    dynamics = [Dynamics(width=width, regularisation=regularisation, learning_rate=RATE)]
+    rows = []
+    for cell in to_records(cells):
+        rest, later = walked(int(cell["seed"]), loaded, dynamics, preparation, [waiting[0], waiting[0] + look])[0]
+        rows.append(_row(rest, later, sizes, loaded, regularisation, chi, waiting, times, temperatures, look))
+    found = xr.concat(rows, cells.cell)
+    found = found.assign(diverged=~np.isfinite(found.window).all("chi"))
+    return in_single_precision(found)
+
+
+def _row(
+    rest: np.ndarray, later: np.ndarray, sizes: Sequence[int], data: Any, decay: float, chi: list[float],
+    waiting: list[int], times: list[int], temperatures: list[float], look: int,
+) -> xr.Dataset:  # fmt: skip
+    """All forecasts of one network from its weights before and after the look."""
+    outputs, by_weight = jacobian(rest, sizes, data.x)
+    missing = np.maximum(0, 1 - data.y * outputs)
+    point = -(missing * data.y) @ by_weight / len(data.y) + decay * rest
+    drift = (rest - later) / (RATE * look)
+    curvature = gauss_newton(rest, sizes, data.x, data.y, decay)
+    nothing = np.zeros_like(drift)
+    bowl = QuadraticLandscape.around(drift, curvature)
+    flat = QuadraticLandscape(drift, nothing, np.eye(len(drift)))
+    at_point = replace(bowl, slope=bowl.modes.T @ point)
+    landscapes = (bowl, replace(bowl, slope=nothing), flat, at_point, replace(flat, slope=nothing))
+    windows = rest.std() / np.array(chi)
+    shape = (len(KINDS), len(temperatures), len(waiting), len(times))
+    overlap, msd, alpha = np.empty((*shape, len(chi))), np.empty(shape), np.empty(shape)
+    for k, landscape in enumerate(landscapes):
+        for i, temperature in enumerate(temperatures):
+            for j, wait in enumerate(waiting):
+                moved = landscape.displacement(
+                    times, learning_rate=RATE, diffusion=diffusion(temperature), waited=wait, since=waiting[0]
+                )
+                overlap[k, i, j] = np.stack([moved.overlap(window) for window in windows], -1)
+                msd[k, i, j], alpha[k, i, j] = moved.msd, moved.non_gaussian
+    axes = ("kind", "temperature", "waiting", "time")
+    return xr.Dataset(
+        {
+            "overlap": ((*axes, "chi"), overlap, {"long_name": "overlap foretold"}),
+            "msd": (axes, msd, {"long_name": "mean squared displacement foretold", "units": "weight²"}),
+            "alpha": (axes, alpha, {"long_name": "non-Gaussian parameter foretold"}),
+            "window": ("chi", windows, {"long_name": "window", "units": "weight"}),
+        },
+        {"kind": list(KINDS), "temperature": temperatures, "waiting": waiting, "time": times, "chi": chi},
+    )
