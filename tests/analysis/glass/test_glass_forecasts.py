@@ -27,7 +27,7 @@ def test_derivatives_of_outputs_are_their_differences_and_give_the_gradient_of_t
 
 
 def test_curvature_of_a_network_without_hidden_bends_is_that_of_its_loss():
-    """One unit that is active on all samples, of which the outgoing weight alone is free: the loss is quadratic in it."""
+    """Of one unit that is active on all samples the loss is quadratic in the outgoing weight."""
     x, w, sizes = np.abs(X[:, :1]), np.array([1.0, 0.3]), (1, 1, 1)
     y = np.ones(len(x))
     found = forecasts.gauss_newton(w, sizes, x, y, 0.2)
@@ -73,10 +73,8 @@ def test_a_forecast_of_networks_of_the_book_tells_a_walk_better_than_a_free_one_
     from deepmech_book.sweeps.glass import walks
 
     data = {"name": "digits", "n_data": 300, "whiten": True}
-    like = walks.phase_sweep(
-        "underparameterised", data, [1e-2, 0.0], 2, 3000, [1000], {**walks._SHORT, "sgd_steps": 5000, "descent_steps": 0},
-        width=4,
-    )  # fmt: skip
+    short = {**walks.WHITENED["underparameterised"], "sgd_steps": 5000, "descent_steps": 0}
+    like = walks.phase_sweep("underparameterised", data, [1e-2, 0.0], 2, 3000, [1000], short, width=4)
     real, said = (
         run(like, tmp_path / "walks", progress=False),
         run(forecasts.forecasts(like), tmp_path / "said", progress=False),

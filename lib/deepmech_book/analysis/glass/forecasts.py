@@ -66,7 +66,8 @@ def time_errors(walked: xr.Dataset, foretold: xr.Dataset, window: int = PAPER_WI
     said = foretold.overlap.isel(chi=window, drop=True).where(np.isfinite(real))
     end = real.time.where(np.isfinite(real)).max("time")
     a, b = times(real), times(said)
-    off = abs(np.log10(b.fillna(end) / a.fillna(end))).where(np.isfinite(a) | np.isfinite(b))
+    off: xr.DataArray = abs(xr.apply_ufunc(np.log10, b.fillna(end) / a.fillna(end)))
+    off = off.where(np.isfinite(a) | np.isfinite(b))
     return off.median(["temperature", "waiting"]).rename("size of log₁₀ of foretold by walked time")
 
 

@@ -153,7 +153,7 @@ def _row(
         for i, temperature in enumerate(temperatures):
             for j, wait in enumerate(waiting):
                 moved = landscape.displacement(
-                    times, learning_rate=RATE, diffusion=diffusion(temperature), waited=wait, since=waiting[0]
+                    np.array(times), learning_rate=RATE, diffusion=diffusion(temperature), waited=wait, since=waiting[0]
                 )
                 overlap[k, i, j] = np.stack([moved.overlap(window) for window in windows], -1)
                 msd[k, i, j], alpha[k, i, j] = moved.msd, moved.non_gaussian
