@@ -6,7 +6,14 @@ import numpy as np
 import xarray as xr
 from scipy.special import erf, erfinv
 
-from deepmech_book.sweeps.glass import walks
+from deepmech.metrics.glass import MOTILITY_EDGES
+from deepmech.simulators.brownian import free_overlap, free_time
+from deepmech.trainers.engines.compiled.langevin import layer_sizes, n_weights
+from deepmech.trainers.langevin import log_times
+from deepmech_book.analysis.glass import shapes
+from deepmech_book.sweeps.glass import minima, walks
+
+REST = {"sgd_steps": 100, "learning_rate": 0.01}
 
 TEMPERATURES = (1.0, 0.1, 0.01, 1e-3, 1e-4, 1e-6, 0.0)
 CHI = (300 / 7, 300.0, 2100.0)
@@ -55,3 +62,169 @@ def sliding_run(
 def slide_time(speed, window=1, level=0.9):
     """Steps after which the mean overlap of weights that only slide is ``level``, in a window of :data:`CHI`."""
     return SIGMA / CHI[window] / (np.sqrt(2) * erfinv(level) * speed)
+
+
+def trained(power: float, end: float = 1e7, rng=None) -> xr.Dataset:
+    """Networks whose slide at T = 0 is the slower, the longer they were trained: τ goes as that power."""
+    lengths = [1000, 10_000, 100_000]
+    runs = [sliding_run(1e-6 * (n / 1000) ** -power, temperatures=[0.0], times=LONG, rng=rng) for n in lengths]
+    run = xr.concat(runs, xr.Variable("sgd_steps", lengths)).isel(temperature=0, drop=True)
+    return run.sel(time=slice(None, end)).assign(loss_waited=xr.full_like(run.loss_waited, 0.1))
+
+
+def mixed(rng, overparameterised=0.0, **changed):
+    """Walks of all three phases: with loss weights slide, without loss they are free, or slide at a speed."""
+    phases = {"regularised": 1e-7, "underparameterised": 1e-7, "overparameterised": overparameterised}
+    return {
+        p: sliding_run(phase=p, rng=rng, **{"speed": speed, "times": LONG, **changed}) for p, speed in phases.items()
+    }
+
+
+def diverging(rng):
+    """A run whose times grow as exp(2/T) where it is cooled by halves."""
+    temperatures = (1.0, 0.5, 0.25, 0.0)
+    run = sliding_run(temperatures=temperatures, times=LONG, rng=rng)
+    tau = xr.DataArray([1e2, 7e2, 4e4, 1e9], {"temperature": list(temperatures)}, "temperature")
+    tau = tau * xr.DataArray(np.exp(0.02 * rng.standard_normal(run.sizes["seed"])), dims="seed")
+    return run.assign(overlap=(0.9 ** (run.time / tau) * xr.ones_like(run.overlap)).transpose(*run.overlap.dims))
+
+
+def falling_twice(run, plateau=0.5):
+    """The run with overlaps that rest at a plateau between two falls."""
+    t = run.time.astype(float)
+    curve = plateau * np.exp(-t / 5) + (1 - plateau) * np.exp(-t / 5000)
+    return run.assign(overlap=(curve * xr.ones_like(run.overlap)).transpose(*run.overlap.dims))
+
+
+def made_up(still=3000.0, ages=1.0):
+    """A regularised phase of free walks that a landscape cuts off: τ₉₀ = 1/(1/free + 1/still), slower by ``ages``."""
+    temperatures = [0.1, 0.01, 1e-3, 0.0]
+    sweep = walks.standard("regularised", "digits")
+    times = log_times(4500, 12)
+    waiting = [500, 1000]
+    chi = np.array([300 / 7, 300, 2100])
+    shape = (4, len(temperatures), 2, len(times), 3)
+    overlap = np.empty(shape)
+    for k, t in enumerate(temperatures):
+        for c, x in enumerate(chi):
+            for w in range(2):
+                free = free_time(SIGMA / x, walks.RATE * t / walks.P_D) if t > 0 else np.inf
+                tau = 1 / (1 / free + 1 / (still * ages**w * 300 / x))
+                overlap[:, k, w, :, c] = free_overlap(times, 1.0, free_time(1.0, 1.0) / tau)
+    dims = ("seed", "temperature", "waiting", "time")
+    coords = {"seed": range(4), "temperature": temperatures, "waiting": waiting, "time": times}
+    d = walks.RATE * np.array(temperatures) / walks.P_D
+    msd = np.broadcast_to(2 * d[None, :, None, None] * times + 1e-14 * times**2.0, shape[:-1])
+    flat = np.zeros((4, len(temperatures), 2, len(MOTILITY_EDGES) - 1), int)
+    flat[..., 100:130] = 5
+    return xr.Dataset(
+        {
+            "overlap": ((*dims, "chi"), overlap),
+            "msd": (dims, msd),
+            "sigma": (("seed", "temperature"), np.full(shape[:2], SIGMA)),
+            "n_weights": (("seed", "temperature"), np.full(shape[:2], 246)),
+            "diverged": (("seed", "temperature"), np.zeros(shape[:2], bool)),
+            "motility": (("seed", "temperature", "waiting", "bin"), flat),
+            "still": (("seed", "temperature", "waiting"), np.zeros(shape[:3], int)),
+        },
+        {**coords, "chi": chi},
+        {"spec": json.dumps(sweep.to_json())},
+    )
+
+
+def gaussian_run(scale=1.0):
+    """:func:`made_up` with all that shapes are asked: α₂ of Gaussian weights, and one group of them."""
+    run = made_up()
+    dims = ("seed", "temperature", "waiting")
+    size = [run.sizes[d] for d in dims]
+    return run.assign(
+        alpha=((*dims, "time"), np.zeros((*size, run.sizes["time"]))),
+        alpha_alive=((*dims, "time"), np.zeros((*size, run.sizes["time"]))),
+        alpha_mixture=((*dims, "time"), np.full((*size, run.sizes["time"]), 0.5)),
+        end_square=((*dims, "layer", "alive"), np.full((*size, 2, 2), 50 * (1e-4 * scale) ** 2)),
+        end_count=((*dims, "layer", "alive"), np.full((*size, 2, 2), 50)),
+        alive_share=(dims, np.full(size, 0.75)),
+        loss_waited=(dims, np.full(size, 0.1)),
+    )
+
+
+def motilities_of(run, *parts):
+    """A run whose log₁₀|Δw| lie evenly in parts (from, to, weights a bin) of the histogram's axis."""
+    counts = np.zeros(run.motility.shape, int)
+    middle = 0.5 * (MOTILITY_EDGES[1:] + MOTILITY_EDGES[:-1])
+    for low, high, n in parts:
+        counts[..., (middle > low) & (middle < high)] = n
+    return run.assign(motility=(run.motility.dims, counts))
+
+
+def survey(**changes):
+    """A glass that undoes every kick but the longest, and a network that keeps half of each."""
+    kicks, seeds, directions = [0.001, 0.01, 0.3], 2, 3
+    strays = np.array([[1e-6, 1e-6, 1.0], [0.5, 0.5, 0.5]])
+    grid = np.linspace(0, 1, 101)
+    places = np.array([[0.0, 4.0, 0.0], [0.0, -1.0, 0.0]])
+    paths = np.broadcast_to(np.stack([places, places / 2], 1)[:, None], (2, seeds, 2, 3))
+    both = ("system", "seed")
+    data = {
+        "strays": ((*both, "direction", "kick"), np.broadcast_to(strays[:, None, None], (2, seeds, directions, 3))),
+        "curvature": ((*both, "probability"), np.broadcast_to([np.ones(101), grid], (seeds, 2, 101)).swapaxes(0, 1)),
+        "near": ((*both, "path", "place"), paths),
+        "far": ((*both, "path", "place"), 10 * paths),
+        "gained": (both, np.full((2, seeds), 20.0)),
+        "n_coordinates": (both, [[450, 450], [1000, 1000]]),
+        "hop": ((*both, "leg"), np.broadcast_to([0.1, 0.2], (2, seeds, 2))),
+        "roundness": (both, [[0.5, 0.5], [0.01, 0.01]]),
+        "flat": (both, np.full((2, seeds), 0.25)),
+        "left_out": (both, np.zeros((2, seeds), int)),
+    }
+    coords = {"system": ["glass", "network"], "kick": kicks, "path": ["straight", "relaxed"], "probability": grid}
+    return xr.Dataset(data, coords).assign(**changes)
+
+
+def falling(places, decays=(0.001, 0.01, 0.02, 0.05)):
+    """Networks whose loss rises with λ, and jumps to ½ at a place of their own."""
+    at = np.array(decays)
+    loss = np.array([np.where(at >= place, 0.5, at) for place in places])
+    coords = {"seed": range(len(places)), "regularisation": list(decays), "width": [5]}
+    return xr.Dataset({"data_loss": (("seed", "regularisation", "width"), loss[..., None])}, coords)
+
+
+def gaussian_counts(run, rng):
+    """The run with histograms of Gaussian weights in its own groups: every weight is drawn."""
+    counts = np.zeros(run.motility.shape, int)
+    for i in np.ndindex(counts.shape[:-1]):
+        size, count = shapes.scales(run.isel(seed=[i[0]]), float(run.temperature[i[1]]))
+        z = rng.standard_normal(int(count.sum()))
+        counts[i] = np.histogram(np.log10(abs(np.repeat(size, count) * z)), MOTILITY_EDGES)[0]
+    return run.assign(motility=(run.motility.dims, counts))
+
+
+def spread_alpha(level, rng):
+    """α₂ of a level that scatters between networks, beside a mixture of one half."""
+    run = gaussian_run()
+    scatter = xr.DataArray(0.05 * rng.standard_normal(run.sizes["seed"]), dims="seed")
+    return run.assign(alpha=(run.alpha + level + scatter).transpose(*run.alpha.dims))
+
+
+def two_sorts(rng):
+    """Motilities of two kinds of weights, slow and fast; how many there are differs from network to network."""
+    run = gaussian_run()
+    run = motilities_of(run, (-8, -7, 9), (-5, -4, 9))
+    counts = np.where(run.motility > 0, rng.poisson(9, run.motility.shape), 0)
+    return run.assign(motility=(run.motility.dims, counts))
+
+
+def rested(ratio_of_star, rng, n_seeds=4, share=1.0):
+    """Networks at rest without weight decay, of sizes about N*, where the loss vanishes: of larger ones in a share."""
+    n_data, widths = 1500, [3, 4, 5, 6, 7, 8, 10, 13, 16, 20, 24]
+    sweep = minima.plane({"name": "digits", "n_data": n_data, "whiten": True}, widths, [0.0], n_seeds, REST, "uot")
+    sizes = np.array([n_weights(layer_sizes(10, w, 6)) / n_data for w in widths])
+    logs = np.where(sizes < ratio_of_star, -1.5, -8.0) + 0.1 * rng.standard_normal((n_seeds, len(widths)))
+    some = rng.permuted(np.broadcast_to(np.arange(n_seeds) >= share * n_seeds, (len(widths), n_seeds)), axis=1).T
+    logs = np.where(some & (sizes >= ratio_of_star), -1.5, logs)
+    return xr.Dataset(
+        {"data_loss": (("seed", "width", "regularisation"), 10.0 ** logs[..., None]),
+         "diverged": (("seed", "width", "regularisation"), np.zeros((*logs.shape, 1), bool))},
+        {"seed": range(n_seeds), "width": widths, "regularisation": [0.0]},
+        {"spec": json.dumps(sweep.to_json())},
+    )  # fmt: skip

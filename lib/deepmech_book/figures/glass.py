@@ -141,18 +141,17 @@ def times_by_temperature(
 
 
 def times_by_training(table: xr.Dataset, *, alt: str) -> Picture:
-    """τ₉₀ at T = 0 over the length of training, one curve for each window.
+    """τ₉₀ at T = 0 over the length of training, one curve for each window and each wait before the clock starts.
 
     Parameters
     ----------
     table : Dataset
-        ``tau``, ``low`` and ``high`` over ``length`` and ``chi``, in steps.
+        ``tau``, ``low`` and ``high`` over ``length`` and ``kind``, in steps.
     """
     return figures.lines(
         table.tau,
         x="length",
-        by="chi",
-        label=r"$\chi$ = {}",
+        by="kind",
         interval=(table.low, table.high),
         log="xy",
         legend=True,

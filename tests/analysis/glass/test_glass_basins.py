@@ -2,36 +2,9 @@
 
 import numpy as np
 import pytest
-import xarray as xr
+from runs_glass import survey
 
 from deepmech_book.analysis.glass import basins
-
-KICKS = [0.001, 0.01, 0.3]
-SYSTEMS = ["glass", "network"]
-
-
-def survey(**changes):
-    """A glass that undoes every kick but the longest, and a network that keeps half of each."""
-    seeds, directions = 2, 3
-    strays = np.array([[1e-6, 1e-6, 1.0], [0.5, 0.5, 0.5]])
-    grid = np.linspace(0, 1, 101)
-    places = np.array([[0.0, 4.0, 0.0], [0.0, -1.0, 0.0]])
-    paths = np.broadcast_to(np.stack([places, places / 2], 1)[:, None], (2, seeds, 2, 3))
-    both = ("system", "seed")
-    data = {
-        "strays": ((*both, "direction", "kick"), np.broadcast_to(strays[:, None, None], (2, seeds, directions, 3))),
-        "curvature": ((*both, "probability"), np.broadcast_to([np.ones(101), grid], (seeds, 2, 101)).swapaxes(0, 1)),
-        "near": ((*both, "path", "place"), paths),
-        "far": ((*both, "path", "place"), 10 * paths),
-        "gained": (both, np.full((2, seeds), 20.0)),
-        "n_coordinates": (both, [[450, 450], [1000, 1000]]),
-        "hop": ((*both, "leg"), np.broadcast_to([0.1, 0.2], (2, seeds, 2))),
-        "roundness": (both, [[0.5, 0.5], [0.01, 0.01]]),
-        "flat": (both, np.full((2, seeds), 0.25)),
-        "left_out": (both, np.zeros((2, seeds), int)),
-    }
-    coords = {"system": SYSTEMS, "kick": KICKS, "path": ["straight", "relaxed"], "probability": grid}
-    return xr.Dataset(data, coords).assign(**changes)
 
 
 def test_a_basin_has_a_length_and_a_valley_has_none():

@@ -71,7 +71,11 @@ def test_the_last_displacement_over_that_of_a_free_walk():
     found, _ = displacement.last_over_free(SLIDING)
     exact = 1 + (1e-7 * TIMES[-1]) ** 2 / (2 * walks.diffusion(1e-6) * TIMES[-1])
     assert float(found.value.sel(temperature=1e-6)) == pytest.approx(exact, rel=1e-3)
-    assert displacement.last_over_free(None)[0].reason == phases.NONE_FITS
+
+
+def test_the_paper_s_record_ends_between_two_times():
+    moved = xr.DataArray([1.0, 2.0, 3.0], {"time": [1e5, 3.1e5, 1e6]}, "time")
+    assert float(displacement.at_paper_record(moved)) == 2
 
 
 def test_swings_are_compared_at_equal_lengths():

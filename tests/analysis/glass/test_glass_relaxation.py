@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 import xarray as xr
-from runs_glass import CHI, SIGMA, TEMPERATURES, TIMES, slide_time, sliding_run
+from runs_glass import CHI, LONG, SIGMA, TEMPERATURES, TIMES, slide_time, sliding_run, trained
+from scipy.special import erf
 
 from deepmech.core.random import Stream
 from deepmech.simulators.brownian import free_overlap
@@ -15,31 +16,28 @@ FREE = sliding_run(speed=0.0)
 TABLE = phases.times(SLIDING)
 
 
-def test_hot_weights_are_free_and_cold_ones_slide():
-    found = relaxation.two_regimes(TABLE)
-    slope, prefactor, flat = (found[name][0] for name in ("hot_slope", "prefactor", "cold_flat"))
-    assert slope.value == pytest.approx(-1, abs=0.01) and flat.value == pytest.approx(0, abs=0.01)
-    np.testing.assert_allclose(prefactor.value, 1, atol=0.02)
-    assert prefactor.value.temperature.values.tolist() == [1.0, 0.1], "a free walk of T = 0.01 takes a sixth"
-    assert found["hot_slope"][1] == {"expected": -1.0, "null": -1.0} and found["cold_flat"][1] == {"null": -1.0}
+def test_hot_times_follow_free_walks_and_cold_ones_do_not_depend_on_temperature():
+    powers = relaxation.hot_powers(SLIDING, "a")
+    assert list(powers) == ["a, after 10,000", "a, after 20,000", "a, to 1/e"]
+    np.testing.assert_allclose([one.value for one in powers.values()], -1, atol=0.03)
+    cold, free = relaxation.cold_over_rest(SLIDING)
+    assert cold.value == pytest.approx(1, abs=0.05) and free > 10
+    fine, _ = relaxation.cold_over_rest(SLIDING, fine=True)
+    fold, _ = relaxation.cold_over_rest(sliding_run(times=LONG), e_fold=True)
+    assert fine.value == pytest.approx(1, abs=0.05) and fold.value == pytest.approx(1, abs=0.05)
+    assert "ten times slower" in relaxation.cold_over_rest(FREE)[0].reason
 
 
-def test_intervals_hold_the_truth_where_networks_differ_by_their_spread_alone():
-    """Each network's free walk has its own window: the ratio to it does not scatter."""
-    found = relaxation.two_regimes(phases.times(sliding_run(spread=0.3)))["prefactor"][0]
-    assert (found.high - found.low < 0.05).all()
-
-
-def test_the_landscape_s_time_in_words():
-    words = relaxation.landscape_time(TABLE)
-    assert f"{slide_time(1e-7):.2g}"[:2] in words and words.startswith("τ at T = 0: ")
-    assert "inf steps; T* = 0." in relaxation.landscape_time(phases.times(FREE))
+def test_times_in_the_finest_window_and_in_all():
+    tables = relaxation.times_by_window(SLIDING)
+    assert list(tables) == list(CHI)
+    xr.testing.assert_identical(tables[CHI[2]], relaxation.finest_times(SLIDING))
+    assert relaxation.cold_over_free(FREE, 1e-3).value.values == pytest.approx(1, abs=0.02)
 
 
 def test_the_power_over_all_temperatures():
     assert relaxation.overall_power(phases.times(FREE)).value == pytest.approx(-1, abs=0.01)
     assert -1 < relaxation.overall_power(TABLE).value < -0.2
-    assert relaxation.overall_power(None).reason == phases.NONE_FITS
 
 
 def test_free_walks_are_at_no_distance_from_themselves_and_sliding_ones_far():
@@ -58,15 +56,23 @@ def test_free_walks_are_at_no_distance_from_themselves_and_sliding_ones_far():
     assert "before the first recorded time" in relaxation.distance_from_free(late, 1.0).reason
 
 
-def test_the_distance_of_the_best_is_of_those_alone():
+def test_weaker_kicks_are_as_far_from_free_walks_as_the_error_function_says():
+    exact = max(erf(2**0.5 * z) - erf(z) for z in np.linspace(0.3, 3, 500))
+    assert relaxation.distance_of_kicks(0.5) == pytest.approx(exact, abs=1e-3)
+    half = relaxation.distance_from_free(sliding_run(speed=0.0, kicks=0.5), 0.01)
+    assert half.value == pytest.approx(exact, abs=5e-3)
+
+
+def test_what_is_said_of_those_that_learnt_most_is_of_those_alone():
     loss = SLIDING.loss_waited.copy()
     loss[:3] = 0.1
-    words = relaxation.distance_of_best(SLIDING.assign(loss_waited=loss), 0.1)
-    assert (
-        words.startswith("Of the 3 that learn")
-        and str(relaxation.distance_from_free(SLIDING.isel(seed=[0, 1, 2]), 0.1)) in words
-    )
-    assert relaxation.distance_of_best(SLIDING, 0.1).startswith("None")
+    some = SLIDING.assign(loss_waited=loss)
+    assert phases.learnt_most(some).seed.values.tolist() == [0, 1, 2]
+    words = summaries.of_learnt_most(some, lambda run: relaxation.distance_from_free(run, 0.1))
+    one = relaxation.distance_from_free(SLIDING.isel(seed=[0, 1, 2]), 0.1)
+    assert words == f"Of the 3 that learnt as much as the paper's alone: {one}."
+    assert summaries.of_learnt_most(SLIDING, lambda run: relaxation.distance_from_free(run, 0.1)) == ""
+    assert "1.00 to 1.00" not in summaries.of_learnt_most(some, relaxation.loss_drift)
 
 
 def test_powers_between_neighbours_are_one_when_hot_and_nought_on_a_plateau():
@@ -109,17 +115,6 @@ def test_one_step_and_two():
     assert float(found.sel(phase="one")) == pytest.approx(0, abs=0.01) and float(found.sel(phase="two")) > 0.8
 
 
-LONG = np.unique(np.geomspace(1, 1e7, 250).round())
-
-
-def trained(power: float, end: float = 1e7) -> xr.Dataset:
-    """Networks whose slide at T = 0 is the slower, the longer they were trained: τ goes as that power."""
-    lengths = [1000, 10_000, 100_000]
-    runs = [sliding_run(1e-6 * (n / 1000) ** -power, temperatures=[0.0], times=LONG) for n in lengths]
-    run = xr.concat(runs, xr.Variable("sgd_steps", lengths)).isel(temperature=0, drop=True)
-    return run.sel(time=slice(None, end)).assign(loss_waited=xr.full_like(run.loss_waited, 0.1))
-
-
 @pytest.mark.parametrize("power", [0.0, 0.5, 1.0])
 def test_the_power_of_the_length_of_training(power):
     table = relaxation.times_by_training(trained(power))
@@ -149,13 +144,15 @@ def test_the_crossover_of_sliding_weights_falls_as_one_over_chi():
     assert "fewer than two windows" in relaxation.crossover_power({300.0: tables[300.0]}).reason
 
 
-def test_e_fold_times_are_free_when_hot_and_level_when_cold():
-    run = sliding_run(times=np.unique(np.geomspace(1, 1e6, 250).round()))
-    hot, cold = relaxation.e_fold_powers(run)
-    assert hot.value == pytest.approx(-1, abs=0.02) and cold.value == pytest.approx(0, abs=0.01)
-    # Without a landscape, or where it is slower than the record, hot is up to a tenth of the record.
-    hot, cold = relaxation.e_fold_powers(FREE)
-    assert hot.value == pytest.approx(-1, abs=0.01) and "fewer than two temperatures" in cold.reason
+def test_e_fold_times_go_as_free_walks_where_hot():
+    for run in (sliding_run(times=LONG), sliding_run(speed=0.0, times=LONG)):
+        assert relaxation.e_fold_power(run).value == pytest.approx(-1, abs=0.05)
+
+
+def test_both_clocks_stand_beside_one_another():
+    found = relaxation.times_by_clock(trained(0.5))
+    assert found.tau.dims == ("kind", "length") and found.sizes["kind"] == 6
+    assert found.kind.values[0] == r"$\chi$ = 42.9, $t_w$ = 10,000"
 
 
 @pytest.mark.parametrize("n_seeds", [4, 6])

@@ -1,10 +1,9 @@
 """Times, cages and shapes of made-up walks, whose answers are known."""
 
-import json
-
 import numpy as np
 import pytest
 import xarray as xr
+from runs_glass import gaussian_run, made_up, motilities_of
 from scipy.special import erf
 
 from deepmech import sweeps
@@ -12,48 +11,12 @@ from deepmech.core.random import Stream
 from deepmech.metrics import relaxation
 from deepmech.metrics.glass import MOTILITY_EDGES, uniform_dips
 from deepmech.simulators.brownian import free_overlap, free_time
-from deepmech.trainers.langevin import log_times
 from deepmech_book.analysis.glass import phases, shapes, wells
 from deepmech_book.sweeps.glass import minima, walks
 from deepmech_book.sweeps.glass.data import Binary, binary
 
 SIGMA, SEEDS = 0.3, 4
 TEMPERATURES = [0.1, 0.01, 1e-3, 0.0]
-
-
-def made_up(still=3000.0, ages=1.0):
-    """A regularised phase of free walks that a landscape cuts off: τ₉₀ = 1/(1/free + 1/still), slower by ``ages``."""
-    sweep = walks.standard("regularised", "digits")
-    times = log_times(4500, 12)
-    waiting = [500, 1000]
-    chi = np.array([300 / 7, 300, 2100])
-    shape = (SEEDS, len(TEMPERATURES), 2, len(times), 3)
-    overlap = np.empty(shape)
-    for k, t in enumerate(TEMPERATURES):
-        for c, x in enumerate(chi):
-            for w in range(2):
-                free = free_time(SIGMA / x, walks.RATE * t / walks.P_D) if t > 0 else np.inf
-                tau = 1 / (1 / free + 1 / (still * ages**w * 300 / x))
-                overlap[:, k, w, :, c] = free_overlap(times, 1.0, free_time(1.0, 1.0) / tau)
-    dims = ("seed", "temperature", "waiting", "time")
-    coords = {"seed": range(SEEDS), "temperature": TEMPERATURES, "waiting": waiting, "time": times}
-    d = walks.RATE * np.array(TEMPERATURES) / walks.P_D
-    msd = np.broadcast_to(2 * d[None, :, None, None] * times + 1e-14 * times**2.0, shape[:-1])
-    flat = np.zeros((SEEDS, len(TEMPERATURES), 2, len(MOTILITY_EDGES) - 1), int)
-    flat[..., 100:130] = 5
-    return xr.Dataset(
-        {
-            "overlap": ((*dims, "chi"), overlap),
-            "msd": (dims, msd),
-            "sigma": (("seed", "temperature"), np.full(shape[:2], SIGMA)),
-            "n_weights": (("seed", "temperature"), np.full(shape[:2], 246)),
-            "diverged": (("seed", "temperature"), np.zeros(shape[:2], bool)),
-            "motility": (("seed", "temperature", "waiting", "bin"), flat),
-            "still": (("seed", "temperature", "waiting"), np.zeros(shape[:3], int)),
-        },
-        {**coords, "chi": chi},
-        {"spec": json.dumps(sweep.to_json())},
-    )
 
 
 def test_two_regimes_and_their_crossover():
@@ -255,31 +218,6 @@ def test_bins_of_the_null_are_those_of_the_measurement(run):
     assert phases.origin(run).startswith("digits parity, P_D = 300, width 6")
 
 
-def motilities_of(run, *parts):
-    """A run whose log₁₀|Δw| lie evenly in parts (from, to, weights a bin) of the histogram's axis."""
-    counts = np.zeros(run.motility.shape, int)
-    middle = 0.5 * (MOTILITY_EDGES[1:] + MOTILITY_EDGES[:-1])
-    for low, high, n in parts:
-        counts[..., (middle > low) & (middle < high)] = n
-    return run.assign(motility=(run.motility.dims, counts))
-
-
-def gaussian_run(scale=1.0):
-    """:func:`made_up` with all that shapes are asked: α₂ of Gaussian weights, and one group of them."""
-    run = made_up()
-    dims = ("seed", "temperature", "waiting")
-    size = [run.sizes[d] for d in dims]
-    return run.assign(
-        alpha=((*dims, "time"), np.zeros((*size, run.sizes["time"]))),
-        alpha_alive=((*dims, "time"), np.zeros((*size, run.sizes["time"]))),
-        alpha_mixture=((*dims, "time"), np.full((*size, run.sizes["time"]), 0.5)),
-        end_square=((*dims, "layer", "alive"), np.full((*size, 2, 2), 50 * (1e-4 * scale) ** 2)),
-        end_count=((*dims, "layer", "alive"), np.full((*size, 2, 2), 50)),
-        alive_share=(dims, np.full(size, 0.75)),
-        loss_waited=(dims, np.full(size, 0.1)),
-    )
-
-
 def test_panels_of_alpha_hold_it_and_its_null():
     runs = {"regularised": gaussian_run(), "underparameterised": gaussian_run()}
     for panels, n in ((shapes.coldest_alphas, 2), (shapes.alpha_panels, 6)):
@@ -315,8 +253,6 @@ def test_phases_without_loss_beside_the_others():
     runs = {p: run.assign(alpha=run.alpha + level[p]) for p, run in runs.items()}
     found, words = shapes.beside_phases_with_loss(runs, 1e-3)
     assert found == 0.25 and words == "1 (regularised), 2 (underparameterised), 0.25 (overparameterised)."
-    del runs["overparameterised"]
-    assert shapes.beside_phases_with_loss(runs, 1e-3)[0].reason == phases.NONE_FITS
 
 
 def test_sets_of_networks_show_two_modes_where_there_are_two():
@@ -324,11 +260,7 @@ def test_sets_of_networks_show_two_modes_where_there_are_two():
     assert shapes.share_bimodal(one, n=3, every=1) == (4, 0.0) and shapes.share_bimodal(two, n=2, every=2) == (3, 1.0)
     found, words = shapes.two_modes(two)
     assert found.value > 1 > shapes.two_modes(one)[0].value and words == "T = 0.001."
-    dip, null = shapes.coldest_dip(two)
-    assert dip == found.value and null == found.null < 1
-    for measure in (shapes.two_modes, shapes.far_from_gaussian):
-        assert measure(None)[0].reason == phases.NONE_FITS
-    assert shapes.coldest_dip(None)[0].reason == phases.NONE_FITS
+    assert found.null < 1
 
 
 def test_slow_weights_are_those_within_a_free_walk():

@@ -81,11 +81,15 @@ def test_two_sides_of_a_collapse_show_the_same_curves():
 
 
 def test_phases_side_by_side_have_one_free_curve():
-    curves, free = superposition.beside_free_walks({"a": superposition.collapsed(FREE)[0]} | {
-        "b": superposition.collapsed(SLIDING)[0]
-    })  # fmt: skip
+    curves, free = superposition.beside_free_walks({"a": FREE, "b": SLIDING})
     assert curves.phase.values.tolist() == free.phase.values.tolist() == ["a", "b"]
     assert float(abs((curves - free).sel(phase="a")).max()) < 5e-3 < float(abs((curves - free).sel(phase="b")).max())
+
+
+def test_two_shapes_lie_apart_and_have_powers_of_their_own():
+    assert superposition.spread_of_two_shapes(FREE) > 0.05 > 0.01 > superposition.collapsed(FREE)[1].spread
+    free, slide = superposition.powers_of_shapes(FREE)
+    assert -0.5 < free < -0.45 and -1 < slide < -0.9
 
 
 @pytest.fixture(scope="module")

@@ -5,20 +5,12 @@ import json
 import numpy as np
 import pytest
 import xarray as xr
+from runs_glass import falling
 
 from deepmech_book.analysis.glass import transitions
 from deepmech_book.sweeps.glass import minima
 
-DECAYS = [0.001, 0.01, 0.02, 0.05]
 REST = {"sgd_steps": 100, "learning_rate": 0.01}
-
-
-def falling(places):
-    """Networks whose loss rises with λ, and jumps to ½ at a place of their own."""
-    at = np.array(DECAYS)
-    loss = np.array([np.where(at >= place, 0.5, at) for place in places])
-    coords = {"seed": range(len(places)), "regularisation": DECAYS, "width": [5]}
-    return xr.Dataset({"data_loss": (("seed", "regularisation", "width"), loss[..., None])}, coords)
 
 
 def test_networks_fall_where_their_loss_stays_high():
@@ -33,10 +25,29 @@ def test_networks_fall_where_their_loss_stays_high():
 
 
 def test_single_networks_jump_and_their_mean_does_not():
-    single, mean = transitions.sharpness(falling([0.01, 0.02, 0.02, 0.05]))
-    assert single.value > 0.9 and single.low <= single.value <= single.high and 0.4 < mean < 0.6
-    same, mean = transitions.sharpness(falling([0.02, 0.02, 0.02]))
+    single, mean = transitions.sharpness(falling([0.01, 0.02, 0.02, 0.05]), 0.45)
+    assert single.value > 0.9 and single.low <= single.value <= single.high and mean < 0.3
+    same, mean = transitions.sharpness(falling([0.02, 0.02, 0.02]), 0.45)
     assert same.value == pytest.approx(mean)
+
+
+def test_of_two_jumps_the_one_to_the_origin_counts():
+    curve = xr.DataArray(
+        [0.1, 0.35, 0.36, 0.5, 0.5], {"regularisation": [0.01, 0.02, 0.03, 0.04, 0.05]}, "regularisation"
+    )
+    assert float(transitions.last_step(curve, 0.45)) == pytest.approx(0.14 / 0.4)
+    back = curve.copy(data=[0.1, 0.5, 0.2, 0.35, 0.5])
+    assert float(transitions.last_step(back, 0.45)) == pytest.approx(0.15 / 0.4), "it came down again"
+    assert np.isnan(transitions.last_step(curve.isel(regularisation=slice(0, 3)), 0.45))
+
+
+def test_half_of_the_networks_have_fallen_between_two_decays():
+    found = transitions.half_fallen(falling([0.01, 0.02, 0.05]))
+    assert found.value == pytest.approx(0.015) and (found.low, found.high) == (0.001, 0.02)
+    assert "do not enclose" in transitions.half_fallen(falling([1.0, 1.0])).reason
+    halted = falling([0.02, 0.02])
+    halted.data_loss[0, 1] = 0.33
+    assert transitions.half_way(halted) == "One network of λ = 0.01 ends half-way, at 0.33. "
 
 
 def test_a_row_of_transitions():

@@ -19,6 +19,8 @@ from deepmech_book.analysis.glass import phases
 from deepmech_book.sweeps.glass import walks
 
 __all__ = [
+    "PAPER_RECORD",
+    "at_paper_record",
     "beside_nulls",
     "cages",
     "displacement",
@@ -30,6 +32,9 @@ __all__ = [
     "local_powers",
     "swings",
 ]
+
+PAPER_RECORD = 300_000
+"""Steps after the wait at which the paper's record of batches ends (Fig. 5(d))."""
 
 TOO_FAST = "the landscape moves weights at once; train networks for longer (sgd_steps)"
 
@@ -150,21 +155,24 @@ def cages(runs: Mapping[str, xr.Dataset], start: float = 10) -> dict[str, float]
     }
 
 
-def last_over_free(run: xr.Dataset | None) -> tuple[Estimate, str]:
+def at_paper_record(moved: xr.DataArray) -> xr.DataArray:
+    """A displacement over ``time`` at the recorded time nearest to the end of the paper's record."""
+    return moved.sel(time=PAPER_RECORD, method="nearest")
+
+
+def last_over_free(run: xr.Dataset) -> tuple[Estimate, str]:
     """The last recorded displacement over that of a free walk, at each temperature above 0 (Fig. 5(c)).
 
     Parameters
     ----------
-    run : Dataset, optional
-        Walks of one phase; None, if there are none, makes it unknown.
+    run : Dataset
+        Walks of one phase.
 
     Returns
     -------
     tuple of Estimate and str
         Over ``temperature``, 1 of a free walk; and those of single networks where it is coldest, in words.
     """
-    if run is None:
-        return unknown(phases.NONE_FITS), ""
     far = (displacement(run) / free_displacement(run)).isel(time=-1, drop=True)
     each = ", ".join(f"{v:.2g}" for v in far.sel(temperature=phases.coldest(run)).values)
     return estimate(far, "seed", "symmetric"), f"One by one, where coldest: {each}."

@@ -115,6 +115,17 @@ def times(run: xr.Dataset, window: int = PAPER_WINDOW, wait: int = 0, level: flo
     return table.assign(free=("temperature", free), free_without=(("temperature", "seed"), without))
 
 
+def mean_overlaps(runs: Mapping[str, xr.Dataset]) -> xr.DataArray:
+    """Mean :func:`overlaps` over initial conditions, a panel for each phase (Fig. 3(a-c))."""
+    return panels({phase: overlaps(run).mean("seed") for phase, run in runs.items()})
+
+
+def times_of_phases(runs: Mapping[str, xr.Dataset], e_fold: bool = False) -> xr.Dataset:
+    """:func:`times` of each phase, or with ``e_fold`` those to 1/e, side by side (Figs. 3(d-f), A4)."""
+    level = float(np.exp(-1)) if e_fold else 0.9
+    return beside({phase: times(run, level=level) for phase, run in runs.items()}, "phase")
+
+
 def free_overlaps(run: xr.Dataset, window: int = PAPER_WINDOW) -> xr.DataArray:
     """The overlap of free walks at each temperature, in the window of every initial condition."""
     sizes = window_size(run, window).transpose("seed", "temperature")

@@ -19,11 +19,16 @@ from deepmech_book.analysis.glass import phases
 from deepmech_book.sweeps.glass import walks
 
 __all__ = [
+    "HOT",
+    "cold_over_free",
+    "cold_over_rest",
     "crossover_power",
     "distance_from_free",
-    "distance_of_best",
-    "e_fold_powers",
-    "landscape_time",
+    "distance_of_kicks",
+    "e_fold_power",
+    "finest_times",
+    "hot_power",
+    "hot_powers",
     "largest_power",
     "learnt",
     "list_crossovers",
@@ -36,54 +41,32 @@ __all__ = [
     "second_steps",
     "successive_powers",
     "temperature_powers",
+    "times_by_clock",
     "times_by_training",
+    "times_by_window",
     "training_power",
-    "two_regimes",
 ]
 
 
-def two_regimes(table: xr.Dataset) -> dict[str, tuple[Estimate, dict[str, float]]]:
-    """The three numbers of the paper's two regimes (Figs. 3(d-f), A4(d-f)), each with what it is compared with.
-
-    Hot is where a free walk takes less than a tenth of the landscape's own time, cold where it takes more than ten
-    times as long (:func:`deepmech.metrics.relaxation.select_hot`).
-
-    Parameters
-    ----------
-    table : Dataset
-        Times over ``temperature``, in steps, T = 0 among them.
-
-    Returns
-    -------
-    dict
-        ``hot_slope``, the power of T that τ₉₀ follows where hot (-1 of a free walk); ``prefactor``, τ₉₀ over the time
-        of free walks where hot, one for each temperature (1 of a free walk, Eq. 6); ``cold_flat``, the power of T where
-        cold (0 on a plateau, -1 of a free walk). Each is an estimate with ``expected`` and ``null``, where there are.
-    """
-    hot, cold = relaxation.select_hot(table), relaxation.select_cold(table)
-    return {
-        "hot_slope": (relaxation.power_of_temperature(hot), {"expected": -1.0, "null": -1.0}),
-        "prefactor": (relaxation.over_free(hot), {"expected": 1.0, "null": 1.0}),
-        "cold_flat": (relaxation.power_of_temperature(cold), {"null": -1.0}),
-    }
+NO_COLD = "the record sees no temperature at which a free walk would be ten times slower than the landscape alone"
+HOT = (
+    ("regularised", 0.1),
+    ("regularised", 0.01),
+    ("underparameterised", 0.1),
+    ("overparameterised", 1e-3),
+)
+"""Phases and temperatures whose overlaps are compared with those of free walks while these fall: hot in all."""
 
 
-def overall_power(table: xr.Dataset | None) -> Estimate:
+def overall_power(table: xr.Dataset) -> Estimate:
     """The power of T that τ₉₀ follows wherever the record sees it (Fig. 3(c, f)): -1 of free walks.
 
     Parameters
     ----------
-    table : Dataset, optional
-        Times over ``temperature``; None, if there is no such network, makes it unknown.
+    table : Dataset
+        Times over ``temperature``.
     """
-    if table is None:
-        return unknown(phases.NONE_FITS)
     return relaxation.power_of_temperature(relaxation.select_crossed(table))
-
-
-def landscape_time(table: xr.Dataset) -> str:
-    """The landscape's own time and T*, where a free walk takes as long, in words."""
-    return f"τ at T = 0: {relaxation.time_at_rest(table):.3g} steps; T* = {relaxation.crossover(table):.2g}."
 
 
 def distance_from_free(run: xr.Dataset, temperature: float, until: float = 0.3) -> Estimate:
@@ -112,22 +95,93 @@ def distance_from_free(run: xr.Dataset, temperature: float, until: float = 0.3) 
     return estimate(farthest * np.sign(farthest.mean()), "seed", "symmetric")
 
 
-def distance_of_best(run: xr.Dataset, temperature: float, loss: float = 0.2) -> str:
-    """:func:`distance_from_free` of the networks that learn as much as the paper's, in words.
+def distance_of_kicks(share: float, until: float = 0.3) -> float:
+    """:func:`distance_from_free` of walks with ``share`` of the diffusion constant of free ones, in every window.
+
+    Examples
+    --------
+    >>> distance_of_kicks(1.0), round(distance_of_kicks(0.5), 3)
+    (0.0, 0.166)
+    """
+    times = np.geomspace(1e-3, 1e3, 4000)
+    free, other = (free_overlap(times, 1.0, rate) for rate in (1.0, share))
+    return float(abs(other - free)[free > until].max())
+
+
+def cold_over_free(run: xr.Dataset, temperature: float) -> Estimate:
+    """τ₉₀ in the finest window over that of free walks at one temperature: 1 of a free walk."""
+    return relaxation.over_free(finest_times(run).sel(temperature=[temperature]))
+
+
+def finest_times(run: xr.Dataset) -> xr.Dataset:
+    """:func:`~deepmech_book.analysis.glass.phases.times` in a window seven times as fine as the paper's."""
+    return phases.times(run, walks.FINE_WINDOW)
+
+
+def times_by_window(run: xr.Dataset) -> dict[float, xr.Dataset]:
+    """χ -> times in the window of that χ (Fig. A1)."""
+    return {float(chi): phases.times(run, i) for i, chi in enumerate(run.chi)}
+
+
+def hot_power(table: xr.Dataset) -> Estimate:
+    """The power of T that τ₉₀ follows where a free walk takes less than a tenth of the landscape's own time."""
+    return relaxation.power_of_temperature(relaxation.select_hot(table))
+
+
+def hot_powers(run: xr.Dataset, phase: str) -> dict[str, Estimate]:
+    """The powers of T that τ₉₀ after each wait, and τ_e, follow where hot (Figs. 3(d-f), A4(a-c), A9, A10).
+
+    Hot is where a free walk takes less than a tenth of the landscape's own time after the first wait, or of the record
+    where that ends before.
 
     Parameters
     ----------
     run : Dataset
-        As there, with ``loss_waited``, which counts at T = 0 and after the first wait.
-    temperature : float
-        As there.
-    loss : float
-        Data loss below which a network has learnt as much.
+        Walks of one phase, T = 0 among them.
+    phase : str
+        With which the names begin.
+
+    Returns
+    -------
+    dict of str to Estimate
+        -1 of free walks.
     """
-    best = run.isel(seed=np.flatnonzero(run.loss_waited.isel(waiting=0).sel(temperature=0.0) < loss))
-    if n := best.sizes["seed"]:
-        return f"Of the {n} that learn as much as the paper's: {distance_from_free(best, temperature)}."
-    return "None learns as much as the paper's."
+    record = float(phases.overlaps(run).time[-1])
+    rest = min(relaxation.time_at_rest(phases.times(run)), record)
+    found = {}
+    for i, wait in enumerate(run.waiting.values):
+        hot = relaxation.select_hot(phases.times(run, wait=i), rest)
+        found[f"{phase}, after {int(wait):,}"] = relaxation.power_of_temperature(hot)
+    found[f"{phase}, to 1/e"] = e_fold_power(run)
+    return found
+
+
+def cold_over_rest(run: xr.Dataset, fine: bool = False, e_fold: bool = False) -> tuple[Estimate, float]:
+    """τ at the cold temperature nearest to T* over that at T = 0 (Figs. 3(d, e), A4(b, d, e)): 1 on a plateau.
+
+    Cold is where a free walk takes more than ten times the landscape's own time.
+
+    Parameters
+    ----------
+    run : Dataset
+        Walks of one phase, T = 0 among them.
+    fine : bool
+        Whether in a window seven times as fine as the paper's, where the record sees colder ones.
+    e_fold : bool
+        Whether τ is the time in which the overlap falls to 1/e, and not to 0.9.
+
+    Returns
+    -------
+    tuple of Estimate and float
+        The ratio, and the same of a free walk, 10 or more. Unknown if the record sees no cold temperature.
+    """
+    table = phases.times(run, walks.FINE_WINDOW if fine else walks.PAPER_WINDOW, level=np.exp(-1) if e_fold else 0.9)
+    cold = relaxation.select_cold(table)
+    if not cold.sizes["temperature"]:
+        return unknown(NO_COLD), np.nan
+    one, rest = cold.sel(temperature=float(cold.temperature.max())), table.sel(temperature=0.0)
+    ratio = relaxation.interval_by_factors(float(one.tau / rest.tau), (one.without / rest.without).values)
+    return ratio, float(one.free / rest.tau)
 
 
 def temperature_powers(tau: xr.DataArray) -> xr.DataArray:
@@ -238,26 +292,23 @@ def list_crossovers(tables: Mapping[float, xr.Dataset]) -> str:
     return ", ".join(f"{relaxation.crossover(table):.2g} at χ = {chi:.3g}" for chi, table in tables.items())
 
 
-def e_fold_powers(run: xr.Dataset, window: int = walks.PAPER_WINDOW) -> tuple[Estimate, Estimate]:
-    """The powers of T that τ_e, the time in which the overlap falls to 1/e, follows where hot and where cold (Fig. A4).
+def e_fold_power(run: xr.Dataset) -> Estimate:
+    """The power of T that τ_e, the time in which the overlap falls to 1/e, follows where hot (Fig. A4(a-c)).
 
     Parameters
     ----------
     run : Dataset
         Walks of one phase. Where T = 0 does not fall so far within the record, the landscape takes at least as long as
         that.
-    window : int
-        Which of the recorded windows.
 
     Returns
     -------
-    tuple of Estimate
-        -1 and -1 of free walks; -1 and 0 where the landscape sets the time of cold ones.
+    Estimate
+        -1 of free walks.
     """
-    table = phases.times(run, window, level=np.exp(-1))
+    table = phases.times(run, level=np.exp(-1))
     record = float(phases.overlaps(run).time[-1])
-    hot = relaxation.select_hot(table, min(relaxation.time_at_rest(table), record))
-    return relaxation.power_of_temperature(hot), relaxation.power_of_temperature(relaxation.select_cold(table))
+    return relaxation.power_of_temperature(relaxation.select_hot(table, min(relaxation.time_at_rest(table), record)))
 
 
 def prefactor(table: xr.Dataset, temperature: float) -> Estimate:
@@ -331,17 +382,29 @@ def learnt(trained: xr.Dataset) -> xr.Dataset:
     return trained.isel(seed=np.flatnonzero(last < phases.LEARNT))
 
 
-def times_by_training(trained: xr.Dataset) -> xr.Dataset:
-    """τ₉₀ at T = 0 after the last wait, over the ``length`` μt of training and the window's ``chi``.
+def times_by_training(trained: xr.Dataset, wait: int = -1) -> xr.Dataset:
+    """τ₉₀ at T = 0 after one of the waits, over the ``length`` μt of training and the window's ``chi``.
 
     Parameters
     ----------
     trained : Dataset
         ``overlap`` over ``seed``, ``waiting``, ``time``, ``chi`` and ``sgd_steps``, the length in steps.
+    wait : int
+        Which one: the last by default.
     """
-    times = relaxation.decorrelation_times(trained.overlap.isel(waiting=-1, drop=True))
+    times = relaxation.decorrelation_times(trained.overlap.isel(waiting=wait, drop=True))
     length = walks.RATE * trained.sgd_steps.values
     return times.assign_coords(sgd_steps=length, chi=trained.chi.round(1)).rename(sgd_steps="length")
+
+
+def times_by_clock(trained: xr.Dataset) -> xr.Dataset:
+    """:func:`times_by_training` of each clock, along ``kind``: window, and the wait before the clock starts."""
+    tables = {
+        f"$\\chi$ = {float(chi):g}, $t_w$ = {int(wait):,}": times_by_training(trained, i).sel(chi=chi, drop=True)
+        for i, wait in enumerate(trained.waiting.values)
+        for chi in trained.chi.round(1).values
+    }
+    return xr.concat([one.drop_dims("seed") for one in tables.values()], xr.Variable("kind", list(tables)))
 
 
 def overlap_of_walk(walked: xr.Dataset, temperature: xr.DataArray, chi: float) -> tuple[xr.DataArray, xr.DataArray]:

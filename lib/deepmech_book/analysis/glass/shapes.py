@@ -17,21 +17,29 @@ import pandas as pd
 import xarray as xr
 from scipy.special import erf
 
-from deepmech.core.estimates import Estimate, estimate, unknown
+from deepmech.core.estimates import Estimate, estimate
 from deepmech.core.random import Stream
 from deepmech.metrics import relaxation
-from deepmech.metrics.glass import MOTILITY_EDGES, DipTest, dip, dip_test, susceptibility, unbinned
+from deepmech.metrics.glass import (
+    MOTILITY_EDGES,
+    DipTest,
+    dip,
+    dip_test,
+    mixture_non_gaussian,
+    susceptibility,
+    unbinned,
+)
 from deepmech.plots.style import format_number
 from deepmech_book.analysis.glass import phases
 from deepmech_book.sweeps.glass import walks
 
 __all__ = [
+    "HALF_AS_FAR",
     "alpha_panels",
     "alphas",
     "beside_phases_with_loss",
     "bimodality",
     "coldest_alphas",
-    "coldest_dip",
     "far_from_gaussian",
     "fluctuations",
     "gaussian_motilities",
@@ -46,6 +54,9 @@ __all__ = [
     "slow_weights",
     "two_modes",
 ]
+
+HALF_AS_FAR = float(mixture_non_gaussian(np.array([1.0, 0.25]), np.array([0.5, 0.5])))
+"""α₂ of normal displacements of which one half goes half as far as the other, 0.36."""
 
 
 def alphas(run: xr.Dataset) -> xr.Dataset:
@@ -131,13 +142,11 @@ def bimodality(run: xr.Dataset, temperature: float) -> Estimate:
     return replace(between, value=found.dip / found.critical, null=grouped_dips(run, temperature)[-1] / found.critical)
 
 
-def far_from_gaussian(run: xr.Dataset | None) -> tuple[Estimate, str]:
+def far_from_gaussian(run: xr.Dataset) -> tuple[Estimate, str]:
     """α₂ at the last recorded time where coldest, beside that of Gaussian groups, and what else is to be said.
 
-    The interval is of the difference, network by network. Of no networks (None) it is unknown.
+    The interval is of the difference, network by network.
     """
-    if run is None:
-        return unknown(phases.NONE_FITS), ""
     made = alphas(run)
     low = float(made.temperature.min())
     end = made.sel(temperature=low).isel(time=-1)
@@ -239,23 +248,9 @@ def normal_when_hot(run: xr.Dataset) -> Estimate:
     return estimate(early.mean("waiting"), "seed", "symmetric")
 
 
-def two_modes(run: xr.Dataset | None) -> tuple[Estimate, str]:
-    """:func:`bimodality` at the lowest temperature above 0, and that temperature in words; unknown of no networks."""
-    if run is None:
-        return unknown(phases.NONE_FITS), ""
+def two_modes(run: xr.Dataset) -> tuple[Estimate, str]:
+    """:func:`bimodality` at the lowest temperature above 0, and that temperature in words."""
     return bimodality(run, phases.coldest(run)), f"T = {phases.coldest(run):g}."
-
-
-def coldest_dip(run: xr.Dataset | None) -> tuple[float | Estimate, float | None]:
-    """The dip of :func:`two_modes` alone, without an interval, and that of its null.
-
-    Parameters
-    ----------
-    run : Dataset, optional
-        Walks of one phase; None, if there are none, makes it unknown.
-    """
-    found, _ = two_modes(run)
-    return (found, None) if run is None else (found.value, found.null)
 
 
 def share_bimodal(run: xr.Dataset, n: int = 3, every: int = 11) -> tuple[int, float]:
@@ -279,18 +274,16 @@ def share_bimodal(run: xr.Dataset, n: int = 3, every: int = 11) -> tuple[int, fl
     return len(sets), float(np.mean([modes(some, phases.coldest(run)).p < 0.05 for some in sets]))
 
 
-def beside_phases_with_loss(runs: Mapping[str, xr.Dataset], temperature: float) -> tuple[float | Estimate, str]:
+def beside_phases_with_loss(runs: Mapping[str, xr.Dataset], temperature: float) -> tuple[float, str]:
     """|α₂| of overparameterised networks over the smaller one of the two other phases, and all in words (Fig. A8(c)).
 
     Parameters
     ----------
     runs : mapping of str to Dataset
-        Phase -> walks. Unknown if no overparameterised ones are among them.
+        Phase -> walks, of all three.
     temperature : float
         As the paper counts it; α₂ is that of the last recorded time.
     """
-    if "overparameterised" not in runs:
-        return unknown(phases.NONE_FITS), ""
     late = {p: abs(float(alphas(r)["all"].mean("seed").sel(temperature=temperature)[-1])) for p, r in runs.items()}
     words = ", ".join(f"{v:.2g} ({phase})" for phase, v in late.items())
     return late["overparameterised"] / min(late["regularised"], late["underparameterised"]), f"{words}."

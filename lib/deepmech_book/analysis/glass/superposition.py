@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import xarray as xr
+from scipy.special import erf, erfinv
 
 from deepmech.core.estimates import Estimate, estimate, jackknife, leave_one_out, unknown
 from deepmech.metrics.relaxation import Collapse, collapse, exponent
@@ -28,6 +29,9 @@ __all__ = [
     "last_powers",
     "master_power",
     "over_the_well",
+    "powers_of_shapes",
+    "slide_master",
+    "spread_of_two_shapes",
     "tail_power",
 ]
 
@@ -80,6 +84,47 @@ def free_master(rescaled: np.ndarray) -> xr.DataArray:
     return xr.DataArray(free_overlap(rescaled, 1.0, free_time(1.0, 1.0)), {"time": rescaled}, "time")
 
 
+def slide_master(rescaled: np.ndarray) -> xr.DataArray:
+    """The overlap over t/τ₉₀ of weights that slide steadily, each at a pace of its own, the paces normal.
+
+    Parameters
+    ----------
+    rescaled : ndarray
+        (n,) times in units of τ₉₀.
+
+    Returns
+    -------
+    DataArray
+        Over ``time``, 0.9 at 1; at long times it falls as t^-1.
+
+    Examples
+    --------
+    >>> slide_master(np.array([1.0, 100.0])).values.round(4).tolist()
+    [0.9, 0.0131]
+    """
+    return xr.DataArray(erf(erfinv(0.9) / rescaled), {"time": rescaled}, "time")
+
+
+def spread_of_two_shapes(run: xr.Dataset) -> float:
+    """The ``spread`` of a collapse in which every second curve is a steady slide's, and the others a free walk's.
+
+    Parameters
+    ----------
+    run : Dataset
+        Walks of one phase, whose times and τ₉₀ the curves have.
+    """
+    time, tau = phases.overlaps(run).time.values, phases.times(run).tau.values
+    tau = np.sort(tau[np.isfinite(tau)])
+    curves = [(slide_master if i % 2 else free_master)(time / one).values for i, one in enumerate(tau)]
+    return collapse(time, np.array(curves), tau).spread
+
+
+def powers_of_shapes(run: xr.Dataset) -> tuple[float, float]:
+    """:func:`tail_power` of a free walk and of a steady slide over the rescaled times of a run's collapse."""
+    rescaled = collapsed(run)[1].rescaled
+    return tail_power(free_master(rescaled)), tail_power(slide_master(rescaled))
+
+
 def before_and_after(run: xr.Dataset) -> tuple[xr.DataArray, xr.DataArray]:
     """Overlaps over time in steps and over t/τ₉₀, and those of free walks, for two panels (Fig. 4(a)).
 
@@ -100,20 +145,20 @@ def before_and_after(run: xr.Dataset) -> tuple[xr.DataArray, xr.DataArray]:
     return phases.panels(curves, "kind"), phases.panels(free, "kind")
 
 
-def beside_free_walks(curves: Mapping[str, xr.DataArray]) -> tuple[xr.DataArray, xr.DataArray]:
+def beside_free_walks(runs: Mapping[str, xr.Dataset]) -> tuple[xr.DataArray, xr.DataArray]:
     """Collapsed overlaps of several phases and the curve of all free walks, a panel each (Fig. A6).
 
     Parameters
     ----------
-    curves : mapping of str to DataArray
-        Phase -> overlaps of :func:`collapsed`.
+    runs : mapping of str to Dataset
+        Phase -> walks.
 
     Returns
     -------
     tuple of DataArray
         Q over ``phase``, ``temperature`` and ``time``, of networks and of free walks.
     """
-    late = {phase: one.sel(time=slice(LATE, None)) for phase, one in curves.items()}
+    late = {phase: collapsed(run)[0].sel(time=slice(LATE, None)) for phase, run in runs.items()}
     masters = {phase: _master_beside(one) for phase, one in late.items()}
     return phases.panels(late), phases.panels(masters)
 

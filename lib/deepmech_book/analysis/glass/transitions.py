@@ -11,7 +11,7 @@ import xarray as xr
 from deepmech.core.estimates import Estimate, crossing, estimate, proportion, unknown
 from deepmech.sweeps import sweep_of
 from deepmech.trainers.engines.compiled.langevin import layer_sizes, n_weights
-from deepmech_book.analysis.glass.phases import LEVEL
+from deepmech_book.analysis.glass.phases import LEARNT, LEVEL
 from deepmech_book.sweeps.glass.data import title_of
 
 COLLAPSED = 0.499
@@ -130,17 +130,116 @@ def falls_at(result: xr.Dataset, level: float) -> xr.DataArray:
     return loss.regularisation.where(stays).min("regularisation")
 
 
-def sharpness(result: xr.Dataset) -> tuple[Estimate, float]:
-    """:func:`largest_step` of single networks, and that of their mean, which is smoother if places differ.
+def last_step(curves: xr.DataArray, level: float) -> xr.DataArray:
+    """The rise of a loss in the step of λ that ends above a level for good, as a share of its whole rise: 1 is a jump.
+
+    Parameters
+    ----------
+    curves : DataArray
+        Losses over ``regularisation`` and more.
+    level : float
+        Above which a network lies at the origin.
+
+    Returns
+    -------
+    DataArray
+        Without ``regularisation``; nan of a loss that ends below the level.
+    """
+    ordered = curves.sortby("regularisation")
+    falling = ordered.isel(regularisation=slice(None, None, -1))
+    stays = (falling > level).cumprod("regularisation").astype(bool).isel(regularisation=slice(None, None, -1))
+    steps = ordered.diff("regularisation")
+    first = stays.isel(regularisation=slice(1, None)) & ~stays.shift(regularisation=1, fill_value=False).isel(
+        regularisation=slice(1, None)
+    )
+    rise = ordered.isel(regularisation=-1) - ordered.isel(regularisation=0)
+    return steps.where(first).max("regularisation") / rise
+
+
+def sharpness(result: xr.Dataset, level: float) -> tuple[Estimate, float]:
+    """:func:`last_step` of single networks, and that of their mean, which is smoother if places differ.
 
     Parameters
     ----------
     result : Dataset
         ``data_loss`` over ``seed``, ``width`` (one) and ``regularisation``.
+    level : float
+        Above which a network lies at the origin.
     """
     curves = result.data_loss.isel(width=0, drop=True)
-    single, mean = largest_step(curves), largest_step(curves.mean("seed"))
+    single, mean = last_step(curves, level), last_step(curves.mean("seed"), level)
     return estimate(single, "seed", "symmetric"), float(mean)
+
+
+def half_fallen(result: xr.Dataset) -> Estimate:
+    """λ beyond which at least half of the networks have fallen to the origin (Fig. 1(c)).
+
+    Parameters
+    ----------
+    result : Dataset
+        ``data_loss`` over ``seed``, ``width`` (one) and ``regularisation``.
+
+    Returns
+    -------
+    Estimate
+        Half-way between the two λ on either side; the interval covers these, of all networks and without each of them.
+    """
+    loss = result.data_loss.isel(width=0, drop=True).sortby("regularisation")
+    at = loss.regularisation.values
+    sides = []
+    for left in (None, *range(loss.sizes["seed"])):
+        some = loss if left is None else loss.drop_isel(seed=left)
+        fell = (some > LEARNT).mean("seed").values >= 0.5
+        if fell.all() or not fell.any() or (np.diff(fell.astype(int)) < 0).any():
+            return unknown("the decays tried do not enclose where half of the networks fall (regularisations_p)")
+        sides.append((at[~fell].max(), at[fell].min()))
+    low, high = min(low for low, _ in sides), max(high for _, high in sides)
+    return Estimate(sum(sides[0]) / 2, low, high, loss.sizes["seed"])
+
+
+def half_way(result: xr.Dataset, low: float = 0.3) -> str:
+    """Networks whose loss ends between ``low`` and that of the origin, a sentence each."""
+    loss = result.data_loss.isel(width=0, drop=True).transpose("regularisation", "seed")
+    some = loss.where((loss > low) & (loss < LEARNT)).to_series().dropna()
+    return "".join(f"One network of λ = {d:g} ends half-way, at {v:.2f}. " for (d, _), v in some.items())
+
+
+def decades(plane: xr.Dataset) -> tuple[xr.DataArray, float]:
+    """Factors of ten by which the mean loss falls from the smallest to the largest size (Fig. 1(a)).
+
+    Parameters
+    ----------
+    plane : Dataset
+        ``data_loss`` over ``seed``, ``width`` and ``regularisation``, 0 the first.
+
+    Returns
+    -------
+    tuple of DataArray and float
+        Over ``regularisation`` > 0, where the largest networks learn; and without weight decay.
+    """
+    middle = typical(plane.data_loss)
+    fall: xr.DataArray = xr.apply_ufunc(np.log10, middle.isel(width=0, drop=True) / middle.isel(width=-1, drop=True))
+    learns = (middle.isel(width=-1) < LEARNT) & np.isfinite(fall) & (fall.regularisation > 0)
+    return fall[learns.values], float(fall.sel(regularisation=0.0))
+
+
+def by_program(result: xr.Dataset) -> pd.DataFrame:
+    """Loss and share of samples missed by N/P_D, means over networks, in words: one row a width."""
+    found = result.isel(regularisation=0)[["data_loss", "error"]].mean("seed").to_dataframe()[["data_loss", "error"]]
+    found.insert(0, "N/P_D", ratio(result).values)
+    names = {"data_loss": "final data loss", "error": "share of samples missed"}
+    return found.rename(columns=names).map("{:.2g}".format)
+
+
+def fallen_by_decay(result: xr.Dataset) -> pd.DataFrame:
+    """How many networks have fallen to the origin, and their mean loss, one row a λ."""
+    losses = result.data_loss.isel(width=0, drop=True)
+    counts = {
+        "networks that fell": (losses > LEARNT).sum("seed"),
+        "of": losses.notnull().sum("seed"),
+        "mean data loss": losses.mean("seed").round(2),
+    }
+    return pd.DataFrame({name: one.to_series() for name, one in counts.items()})
 
 
 def mean_losses(sizes: xr.Dataset) -> str:

@@ -1,0 +1,68 @@
+"""Claims of the page glass/superposition: Figs. 4 and A6 of paper C.
+
+``runs`` are walks by phase, as :func:`deepmech_book.analysis.glass.phases.runs` gives them; ``last`` are overlaps of
+:func:`deepmech_book.analysis.glass.superposition.last_overlaps` at temperatures that are not cold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import xarray as xr
+
+from deepmech_book.analysis.glass import superposition
+from deepmech_book.analysis.glass.summaries import of_learnt_most, origins
+from deepmech_book.claims.functions import Measurement, measures
+
+Runs = Mapping[str, xr.Dataset]
+
+
+@measures("C.4.collapse")
+def collapse(runs: Runs) -> Measurement:
+    """Distance of rescaled overlaps from their mean, by phase; the null: every second one a steady slide's."""
+    named = [phase for phase in ("regularised", "overparameterised") if phase in runs]
+    found, slides = {}, {}
+    for phase in named:
+        found[phase] = superposition.collapsed(runs[phase])[1].spread
+        slides[phase] = superposition.spread_of_two_shapes(runs[phase])
+    under = superposition.collapsed(runs["underparameterised"])[1].spread
+    words = origins({p: runs[p] for p in named}, f"Underparameterised: {under:.2g}.")
+    measured, null = (xr.DataArray(list(one.values()), {"phase": named}, "phase") for one in (found, slides))
+    return Measurement(measured, null=null, detail=words)
+
+
+@measures("C.4.master_power")
+def master_power(regularised: xr.Dataset) -> Measurement:
+    """The power of time that the hottest overlap follows; the null: a steady slide over the same range."""
+    free, slide = superposition.powers_of_shapes(regularised)
+    best = of_learnt_most(regularised, superposition.master_power)
+    words = origins(
+        {"regularised": regularised}, f"A free walk over the same range: {free:.2f}.".replace("-", "−"), best
+    )
+    return Measurement(superposition.master_power(regularised), expected=-0.5, null=slide, detail=words)
+
+
+@measures("C.4.last_power")
+def last_power(last: xr.Dataset) -> Measurement:
+    """The power of T that the last overlap follows; of weights that heat does not move 0."""
+    powers = superposition.last_powers(last)
+    others = ", ".join(f"{name} {powers[name].value:.3g}" for name in ("free walks", "weight decay alone"))
+    words = f"The same from equal places: {others}.".replace("-", "−")
+    return Measurement(powers["networks"], expected=-0.5, null=0.0, detail=words)
+
+
+@measures("C.4.well_explains")
+def well_explains(last: xr.Dataset, waited: xr.DataArray) -> Measurement:
+    """The last overlap over that of weights in the well of weight decay; ``waited``: weights where the clock starts."""
+    free = (last["free walks"] / last["weight decay alone"]).mean("seed")
+    near = 100 * float((abs(waited.sel(temperature=1e-2)) < 1e-2).mean())
+    words = f"At t_w {near:.0f} % of the weights lie within 0.01 of zero at T = 0.01."
+    return Measurement(superposition.over_the_well(last), null=free, detail=words)
+
+
+@measures("C.A6.under_leaves")
+def under_leaves(runs: Runs) -> Measurement:
+    """How far curves leave a free walk's above and below, the smaller of both; the null: regularised networks."""
+    away, above = (superposition.departure(runs[p]) for p in ("underparameterised", "regularised"))
+    words = origins({"underparameterised": runs["underparameterised"]})
+    return Measurement(away, null=above.value, detail=words)
