@@ -13,7 +13,7 @@ _NUMBER = r"[A-H]?\.?\d+"
 _CITED = re.compile(rf"Eqs?\.\s*({_NUMBER}(?:(?:\s*[–-]\s*|,\s*|,?\s+and\s+){_NUMBER})*)")
 #: Which paper a module speaks of: the first part of its path that is found here.
 _PAPERS = {
-    "langevin": "C", "brownian": "C", "glass": "C", "elastic": "B", "separability": "B",
+    "langevin": "C", "brownian": "C", "harmonic": "C", "glass": "C", "elastic": "B", "separability": "B",
     "spring_block": "A", "separation": "A", "load_curve": "A", "sketches": "A", "trainers": "A",
 }  # fmt: skip
 
