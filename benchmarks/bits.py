@@ -27,7 +27,7 @@ from deepmech.trainers import (
     Preparation,
     SingleSample,
     Training,
-    settle,
+    prepare,
     train,
     train_lenet,
     walk,
@@ -66,7 +66,7 @@ def langevin(engine: str, steps: int, **fields: Any) -> xr.Dataset:
     data = SimpleNamespace(x=x, y=np.sign(x[:, 0]), fingerprint="example")
     dynamics = Dynamics(width=17, hidden=3, **fields)
     how: dict[str, Any] = {"seed": over("seed", [0, 1]), "engine": engine}
-    ready = settle(dynamics, Preparation(sgd_steps=steps // 2), data, **how)
+    ready = prepare(dynamics, Preparation(sgd_steps=steps // 2), data, **how)
     waits = {"waiting": [0, steps // 3], "motility_times": [10]}
     walked = walk(dynamics, Preparation(sgd_steps=steps // 2), data, steps=steps, **waits, **how)
     return walked.merge(ready.rename({name: f"settled {name}" for name in ready.data_vars}))

@@ -192,7 +192,7 @@ def main() -> None:
         }
         if members > cores:
             runs["torch, batched products"] = (on(cores, batched(weights, sizes, tx, ty, members)), members)
-            many = TorchWalk(sizes, x, y, "float32", members)
+            many = TorchWalk(sizes, x, y, "mixed", members)
             many.set(np.tile(weights, (members, 1)))
             rate, decay, noise = (np.full(members, v) for v in (RATE, 0.0, NOISE))
 

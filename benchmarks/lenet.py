@@ -23,7 +23,7 @@ from torch.nn import functional
 from deepmech.core import provenance
 from deepmech.core.random import Stream
 from deepmech.data import load
-from deepmech.trainers.engines.compiled.lenet import Engine, descend, forward, padded, softmax
+from deepmech.trainers.engines.compiled.lenet import CompiledLeNet, descend, forward, padded, softmax
 from deepmech.trainers.lenet import initial_weights
 from deepmech.trainers.modules import LeNet
 
@@ -69,7 +69,7 @@ def vmapped(data, steps: int, trials: int) -> Callable[[], None]:
 
 
 def fused(data, steps: int, dtype: str) -> Callable[[], None]:
-    engine = Engine(initial_weights(Stream.of("benchmark", 0), 1, 3), RATE, dtype)
+    engine = CompiledLeNet(initial_weights(Stream.of("benchmark", 0), 1, 3), RATE, dtype)
     x, y = padded(data.x_train, 1, dtype), data.y_train
     order = np.arange(steps) % len(y)
     return lambda: engine.run(x, y, order, (x[:1], y[:1]), NO_CHECKS) and None
@@ -77,7 +77,7 @@ def fused(data, steps: int, dtype: str) -> Callable[[], None]:
 
 def without_record(data, steps: int) -> Callable[[], None]:
     """The same steps, and nothing written down."""
-    engine = Engine(initial_weights(Stream.of("benchmark", 0), 1, 3), RATE, "float32")
+    engine = CompiledLeNet(initial_weights(Stream.of("benchmark", 0), 1, 3), RATE, "float32")
     x, y = padded(data.x_train, 1, "float32"), data.y_train
     logits, chance = np.empty(3, np.float32), np.empty(3)
     return lambda: _steps(x, y, steps, RATE, engine.parameters, engine.space, logits, chance)

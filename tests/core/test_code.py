@@ -113,21 +113,6 @@ def test_an_edit_that_keeps_size_and_time_is_noticed(mini):
     assert ask_now().startswith("(1.5") and ask_now() != before
 
 
-def test_a_sweep_never_computes_by_older_code_than_its_own(mini, tmp_path):
-    cells = "def compute(cells):\n    return (cells.x + 1.0).to_dataset(name='y')\n"
-    (mini / "cells.py").write_text(cells)
-    grid = "{'x': __import__('deepmech').over('x', [1.0])}"
-    sweep = f"__import__('deepmech').Sweep('mine', 'mini.cells:compute', {grid}, {{}})"
-    values = f"__import__('deepmech.sweeps').sweeps.run({sweep}, %r, progress=False).y.values"
-    assert ask(mini, values % str(tmp_path / "one")) == "[2.]\n"
-    then = (mini / "cells.py").stat()
-    (mini / "cells.py").write_text(cells.replace("1.0", "2.0"))
-    os.utime(mini / "cells.py", ns=(then.st_atime_ns, then.st_mtime_ns))
-    with pytest.raises(subprocess.CalledProcessError) as told:
-        ask(mini, values % str(tmp_path / "other"))
-    assert "EditedError: " in told.value.stderr
-
-
 def test_a_module_without_source_is_named():
     with pytest.raises(ValueError, match=r"'tomllib\.nowhere'"):
         provenance.code_hash("tomllib.nowhere")

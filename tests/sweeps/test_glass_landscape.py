@@ -7,11 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deepmech.core.random import Stream
-from deepmech.trainers.engines.compiled.langevin import Loss, initial, layer_sizes
+from deepmech.trainers.engines.compiled.langevin import initial, layer_sizes
 from deepmech.trainers.modules import BiasFree
 from deepmech_book.sweeps.glass import landscape
 from deepmech_book.sweeps.glass import surfaces as shape
 from deepmech_book.sweeps.glass.binary_glass import CUTOFF, DEPTHS, SIZES, BinaryGlass
+from deepmech_book.sweeps.glass.hinge_loss import HingeLoss
 
 GLASS = BinaryGlass()
 
@@ -168,7 +169,7 @@ def test_loss_is_torch_s_loss_and_has_its_symmetries():
     x = stream.normal("x", 0, (150, 5))
     y = np.sign(stream.normal("y", 0, 150))
     w = 2 * initial(sizes, stream)
-    loss = Loss(sizes, x, y, 0.1)
+    loss = HingeLoss(sizes, x, y, 0.1)
     network = BiasFree(sizes).double()
     torch.nn.utils.vector_to_parameters(torch.tensor(w), network.parameters())
     margin = torch.tensor(y) * network(torch.tensor(x))[:, 0]
@@ -185,7 +186,8 @@ def test_loss_is_torch_s_loss_and_has_its_symmetries():
     first[2] *= 3
     second[:, 2] /= 3
     scaled = np.concatenate([first.ravel(), second.ravel(), w[36:]])
-    bare = Loss(sizes, x, y)
+    bare = HingeLoss(sizes, x, y)
     assert bare.value(scaled) == pytest.approx(bare.value(w), rel=1e-12)
+    assert not np.isfinite(bare.value(1e60 * w)), "the maximum keeps what is not a number"
     with pytest.raises(ValueError, match="regularisation = -1"):
-        Loss(sizes, x, y, -1)
+        HingeLoss(sizes, x, y, -1)

@@ -5,7 +5,7 @@ import torch
 
 from deepmech import SingleSample, over, train_lenet
 from deepmech.core.random import Stream
-from deepmech.trainers.engines.compiled.lenet import Engine, padded
+from deepmech.trainers.engines.compiled.lenet import CompiledLeNet, padded
 from deepmech.trainers.lenet import initial_weights
 from deepmech.trainers.modules import LeNet
 from deepmech_book.sweeps.elastic_sde import tangent_kernel
@@ -26,7 +26,7 @@ def test_small_steps_are_what_the_kernel_says():
     weights, rate = initial_weights(Stream.of("kernel", 1), 1, 3), 1e-6
     chosen = np.concatenate([np.flatnonzero(DATA.y_test == c)[:2] for c in range(3)])
     x, y = DATA.x_test[chosen], DATA.y_test[chosen]
-    engine, module = Engine(weights, rate, "float64"), LeNet(1, 3).double()
+    engine, module = CompiledLeNet(weights, rate, "float64"), LeNet(1, 3).double()
     tangent_kernel.load_weights(module, engine.weights())
     theta, z = tangent_kernel.tangent_kernel(module, torch.from_numpy(np.asarray(x, float)))
     p = np.exp(z) / np.exp(z).sum(1, keepdims=True)

@@ -31,7 +31,7 @@ def test_result_has_the_labels_of_the_spec_and_a_point_per_layer():
     result = train(network, Training(epochs=2), DATA, seed=over("seed", [0, 1]), class_means=True)
     assert dict(result["load_curve"].sizes) == {"convolutions": 2, "seed": 2, "split": 2, "layer": 4}
     assert np.isfinite(result["load_curve"]).sum("layer").sel(convolutions=1).values.tolist() == [[2, 2], [2, 2]]
-    assert result.attrs["engine"] == "torch" and result.attrs["not_compiled"] == "it does not know CNN"
+    assert result.attrs["engine"] == "torch" and result.attrs["fallback_reason"] == "it does not know CNN"
     assert result["class_mean"].sizes["unit"] == 3 * 36
 
 

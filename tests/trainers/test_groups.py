@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 import torch
 import xarray as xr
+from hypothesis import given
+from hypothesis import strategies as st
 from trainer_data import clusters
 
 from deepmech import over
-from deepmech.trainers import CNN, MLP, Training, train
+from deepmech.trainers import CNN, MLP, Training, run, train
 from deepmech.trainers.engines.compiled.mlp import CompiledMLP
-from deepmech.trainers.engines.torch_func import TorchEnsemble
 from deepmech.trainers.run import TrainerRun, true_products
-from deepmech.trainers.specs import Member
 
 DATA = clusters(90, 6, 3)
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
@@ -38,28 +38,15 @@ def various(cells=slice(None), seeds=(0, 1, 2)):
     return {"network": network, "training": training, "data": DATA, "seed": over("seed", list(seeds))}
 
 
-def test_in_single_precision_engines_agree_for_twenty_steps_and_stop_where_they_do():
-    ours, theirs = (
-        train(**various(), engine=e, together=t, record=[0, 5, 20]) for e, t in (("torch", 100), ("compiled", 1))
-    )
-    assert ours.attrs["engine"] == "torch" and "stopped" in ours["state"].values
-    np.testing.assert_array_equal(ours["state"], theirs["state"])
-    np.testing.assert_array_equal(ours["epochs_run"], theirs["epochs_run"])
-    np.testing.assert_allclose(ours["loss"], theirs["loss"], rtol=1e-3)
-    np.testing.assert_allclose(ours["load_curve"], theirs["load_curve"], atol=5e-3)
-
-
 def test_members_are_the_same_to_rounding_in_any_group_and_to_the_bit_after_one_another():
     def trained(*cells, **how):
         made = various(*cells, **how.pop("who", {}))
         made["training"] = replace(made["training"], dtype="float64")
         return train(**made, engine="torch", **how)
 
-    many = trained(together=21)
-    member, shared = Member(MLP(depth=4, width=9), Training(dtype="float64"), 0), TorchEnsemble.prepare(DATA, "float64")
-    need = TorchEnsemble.bytes_per_member(member, TorchEnsemble.module(member, shared), shared)
-    for how in ({"memory": 1.5 * need}, {"memory": 4 * need}, {"together": 4}):
-        xr.testing.assert_allclose(trained(**{"together": 21} | how), many, rtol=1e-9)
+    many = trained(ensemble_size=21)
+    for size in (2, 4):
+        xr.testing.assert_allclose(trained(ensemble_size=size), many, rtol=1e-9)
     one_by_one = trained(threads=2)
     for cell in range(7):
         alone = trained(slice(cell, cell + 1), who={"seeds": [1]})
@@ -76,7 +63,7 @@ def test_members_of_unequal_shape_are_trained_in_groups_of_their_own():
     network = MLP(depth=over("depth", [2, 4]), width=over("width", [3, 5]))
     training = Training(epochs=2, batch_size=over("batch_size", [30, 90]), dtype="float64")
     ours, theirs = (
-        train(network, training, DATA, engine=e, together=t, class_means=True)
+        train(network, training, DATA, engine=e, ensemble_size=t, class_means=True)
         for e, t in (("torch", 9), ("compiled", 1))
     )
     np.testing.assert_allclose(ours["load_curve"], theirs["load_curve"], rtol=1e-8)
@@ -86,18 +73,33 @@ def test_members_of_unequal_shape_are_trained_in_groups_of_their_own():
 def test_what_auto_chooses(monkeypatch):
     monkeypatch.delenv("DEEPMECH_DEVICE", raising=False)
     call = TrainerRun("train", seed=0, experiment="")
-    assert call.choose() == ("compiled", "")
-    assert call.choose(slow="it is slower") == ("torch", "it is slower")
-    assert call.choose("CNN", slow="it is slower") == ("torch", "it does not know CNN")
+    assert call.select_engine() == ("compiled", "")
+    assert call.select_engine(slow="it is slower") == ("torch", "it is slower")
+    assert call.select_engine("CNN", slow="it is slower") == ("torch", "it does not know CNN")
     monkeypatch.setattr("deepmech.trainers.run.require_device", lambda *of: True)
-    monkeypatch.setattr("deepmech.trainers.run.memory_budget", lambda memory, device, caller: 1e9)
-    assert [TrainerRun("train", seed=0, experiment="").choose(of)[0] for of in ("", "CNN")] == ["torch"] * 2
+    assert [TrainerRun("train", seed=0, experiment="").select_engine(of)[0] for of in ("", "CNN")] == ["torch"] * 2
     with pytest.raises(ValueError, match="'compiled' knows no GPU"):
         TrainerRun("train", seed=0, experiment="", engine="compiled")
     monkeypatch.undo()
     wide = train(MLP(depth=2, width=CompiledMLP.WIDEST + 1), Training(epochs=1), DATA)
-    assert wide.attrs["not_compiled"] == "torch is faster beyond width 700"
-    assert "not_compiled" not in train(MLP(depth=2, width=3), Training(epochs=1), DATA).attrs
+    assert wide.attrs["fallback_reason"] == "torch is faster beyond width 700"
+    assert "fallback_reason" not in train(MLP(depth=2, width=3), Training(epochs=1), DATA).attrs
+
+
+@given(
+    kinds=st.lists(st.sampled_from([None, "a", "b"]), min_size=1, max_size=12), most=st.none() | st.integers(1, 5),
+    room=st.floats(0.5, 6),
+)  # fmt: skip
+def test_every_member_is_in_one_job_of_its_kind_and_as_many_as_asked_for_or_as_memory_holds(kinds, most, room):
+    call = TrainerRun("train", seed=0, experiment="")
+    jobs = call.jobs(kinds, most, lambda i: run.free_memory("cpu") / room)
+    assert sorted(i for job in jobs for i in job) == list(range(len(kinds)))
+    largest = most or max(1, int(room))
+    for job in jobs:
+        assert len({kinds[i] for i in job}) == 1 and len(job) <= (largest if kinds[job[0]] else 1)
+    for kind in ("a", "b"):
+        sizes = [len(job) for job in jobs if kinds[job[0]] == kind]
+        assert all(size == largest for size in sizes[:-1])
 
 
 def test_precision_of_products_is_set_and_put_back():

@@ -1,7 +1,5 @@
 """The Langevin trainer: engines agree, members do not know each other, and the walk has the laws it should have."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 import torch
@@ -17,10 +15,9 @@ from deepmech.trainers.langevin import (
     COLLAPSED,
     Dynamics,
     Preparation,
-    UnresolvedWarning,
-    Walker,
+    WalkMember,
     prepare,
-    settle,
+    run_preparation,
     walk,
 )
 
@@ -34,7 +31,7 @@ def test_the_compiled_gradient_is_autograd_s(width, hidden, n):
     weights = 2.5 * initial(sizes, Stream.of("gradient", width))
     expected = hinge_gradient(weights, sizes, data.x, data.y)
     assert np.abs(expected).max() > 0
-    for dtype, tolerance in (("float64", 1e-12), ("float32", 2e-5), ("mixed", 2e-5)):
+    for dtype, tolerance in (("float64", 1e-12), ("mixed", 2e-5)):
         network = CompiledWalk(sizes, data.x, data.y, dtype)
         network.set(weights)
         np.testing.assert_allclose(network.gradient()[0], expected, atol=tolerance * np.abs(expected).max(), rtol=0)
@@ -44,7 +41,7 @@ def test_the_compiled_gradient_is_autograd_s(width, hidden, n):
 def test_networks_that_walk_have_the_gradient_and_the_values_of_each(n):
     data, sizes = bent(n), layer_sizes(4, 9, 4)
     weights = np.stack([gain * initial(sizes, Stream.of("gradient", 0)) for gain in (1.0, 2.5, 0.0)])
-    for dtype, tolerance in (("float64", 1e-12), ("float32", 2e-5), ("mixed", 2e-5)):
+    for dtype, tolerance in (("float64", 1e-12), ("mixed", 2e-5)):
         many = TorchWalk(sizes, data.x, data.y, dtype, 3)
         many.set(weights)
         loss, error, active = many.evaluate()
@@ -97,7 +94,7 @@ def test_engines_take_the_same_path():
     for name in ("square", "fourth", "loss", "sigma", "loss_waited"):
         np.testing.assert_allclose(fast[name], slow[name], rtol=1e-9, atol=1e-14)
     np.testing.assert_array_equal(fast.within, slow.within)
-    made, rest = (settle(Dynamics(width=5, hidden=2), start, data, engine=e) for e in ("compiled", "torch"))
+    made, rest = (prepare(Dynamics(width=5, hidden=2), start, data, engine=e) for e in ("compiled", "torch"))
     np.testing.assert_allclose(made.loss_history, rest.loss_history, rtol=1e-5)
     assert float(made.error) == float(rest.error)
 
@@ -120,12 +117,13 @@ def everything(at=slice(None), **how):
     return walk(dynamics, start, bent(), steps=40, record=[3, 20], waiting=[0, 15], seed=over("seed", [0, 1]), **how)
 
 
-def test_members_of_one_group_may_differ_in_every_number_but_shape():
+def test_members_of_one_group_may_differ_in_every_number_but_shape(monkeypatch):
     many, slow = everything(engine="torch"), everything(engine="compiled")
     assert (many.state == "diverged").all("seed").values.tolist() == [False, False, False, True, False]
     assert float(many.sigma.isel(cell=4).max()) < COLLAPSED
     need = TorchWalk.bytes_per_member((4, 4, 4, 4, 1), 150, 40, "float64")
-    for other in (slow, everything(engine="torch", memory=3.5 * need)):
+    monkeypatch.setattr("deepmech.trainers.run.free_memory", lambda device: 3.5 * need)
+    for other in (slow, everything(engine="torch")):
         xr.testing.assert_allclose(many, other, rtol=1e-7, atol=1e-14)
     for cell in range(5):
         alone = everything(slice(cell, cell + 1), engine="torch")
@@ -185,7 +183,9 @@ def silent_bent(n=64):
 
 
 @pytest.mark.parametrize("dtype", ["float64", "mixed"])
-def test_on_a_quadratic_loss_every_step_is_exact(dtype):
+@pytest.mark.parametrize("noise", [1e-4, 1e-9])
+def test_on_a_quadratic_loss_every_step_is_exact(dtype, noise):
+    """Noise below the spacing of single precision, too, which weights kept in it would lose."""
     x, y = silent_bent()
     sizes = layer_sizes(3, 4, 2)
     stream = Stream.of("exact", 0)
@@ -193,33 +193,12 @@ def test_on_a_quadratic_loss_every_step_is_exact(dtype):
     start[:12] = -np.abs(start[:12]) - 0.5
     network = CompiledWalk(sizes, x, y, dtype)
     network.set(start)
-    rate, decay, noise = 0.01, 0.3, 1e-4
+    rate, decay = 0.01, 0.3
     network.walk(200, 0, rate, decay, noise, [stream])
     w = start.copy()
     for t in range(200):
         w = w - rate * decay * w + noise * stream.normal("thermal", t, len(w))
     np.testing.assert_allclose(network.w[0], w, rtol=1e-12)
-
-
-def test_single_precision_loses_small_noise_and_says_so():
-    x, y = silent_bent()
-    data = SimpleNamespace(x=x, y=y, fingerprint="silent")
-    cold = over("temperature", [1e-12, 1.0])
-    with pytest.warns(UnresolvedWarning, match=r"member 0 \(temperature 1e-12"):
-        walk(Dynamics(width=4, hidden=2, temperature=cold, dtype="float32"), Preparation(sgd_steps=0), data, steps=2)
-    sizes = layer_sizes(3, 4, 2)
-    stream = Stream.of("small noise", 0)
-    start = initial(sizes, stream)
-    start[:12] = -np.abs(start[:12]) - 0.5
-    moved = {}
-    for dtype in ("float32", "mixed"):
-        network = CompiledWalk(sizes, x, y, dtype)
-        network.set(start)
-        before = network.w
-        network.walk(400, 0, 1e-3, 0.0, 1e-9, [stream])
-        moved[dtype] = ((network.w - before) ** 2).mean() / (400 * 1e-18)
-    assert moved["mixed"] == pytest.approx(1.0, abs=0.6)
-    assert not 0.4 < moved["float32"] < 1.6
 
 
 def test_the_walk_samples_the_boltzmann_distribution():
@@ -257,7 +236,7 @@ def test_a_network_that_sleeps_is_finished_in_closed_form():
     data = bent(40)
     dynamics = Dynamics(width=3, hidden=6, regularisation=0.5)
     how = dict(sgd_steps=4000, descent_steps=300, slow_steps=200, learning_rate=0.02)
-    (done,) = prepare([Walker(dynamics, Preparation(**how), 0)], data)
+    (done,) = run_preparation([WalkMember(dynamics, Preparation(**how), 0)], data)
     made, steps = done.weights, done.steps
     assert np.abs(made).max() < COLLAPSED
     start = initial(layer_sizes(4, 3, 6), Stream.of("glass", 0))

@@ -8,7 +8,7 @@ from trainer_data import noise
 from deepmech import over
 from deepmech.core.random import Stream
 from deepmech.data import load
-from deepmech.trainers.engines.compiled.lenet import Engine, padded
+from deepmech.trainers.engines.compiled.lenet import CompiledLeNet, padded
 from deepmech.trainers.lenet import SingleSample, corrupt_labels, initial_weights, sample_indices, train_lenet
 
 NONE = np.array([], np.int64)
@@ -35,7 +35,7 @@ def test_every_gradient_agrees_with_autograd(n_channels, n_classes):
     data = noise(6, n_channels, n_classes, seed=n_classes)
     for i in range(6):
         module, weights, layers = fresh(data, "float64", seed=i)
-        engine = Engine(weights, 1.0, "float64")
+        engine = CompiledLeNet(weights, 1.0, "float64")
         before = engine.weights()
         for (weight, bias), (own, own_bias) in zip(before, weights_of(layers), strict=True):
             np.testing.assert_array_equal(weight, own)
@@ -56,7 +56,7 @@ def test_twenty_steps_agree(dtype, tolerance):
     data = noise(12, 1, 3)
     order = (Stream.of("order").uniform("order", 0, 20) * 12).astype(np.int64)
     module, weights, layers = fresh(data, dtype)
-    engine, at = Engine(weights, 0.05, dtype), np.array([0, 7, 20])
+    engine, at = CompiledLeNet(weights, 0.05, dtype), np.array([0, 7, 20])
     ours = run(engine, data, order, at)
     theirs = single_samples(module, 0.05, data.x_train, data.y_train, order, (data.x_test, data.y_test), at)
     for own, other in zip(ours, theirs, strict=True):
@@ -71,7 +71,7 @@ def test_real_images_agree_too():
     data = load("geomnist", n_train=30, n_test=9)
     module, weights, _ = fresh(data, "float64")
     order, at = np.arange(60) % 30, np.array([60])
-    ours = run(Engine(weights, 0.05, "float64"), data, order, at)
+    ours = run(CompiledLeNet(weights, 0.05, "float64"), data, order, at)
     theirs = single_samples(module, 0.05, data.x_train, data.y_train, order, (data.x_test, data.y_test), at)
     np.testing.assert_allclose(ours[0], theirs[0], rtol=0, atol=1e-12)
     np.testing.assert_allclose(ours[2], theirs[2], rtol=0, atol=1e-12)
@@ -79,7 +79,7 @@ def test_real_images_agree_too():
 
 def test_room_in_vectors_stays_empty():
     data = noise(4, 3, 3)
-    engine = Engine(fresh(data, "float32")[1], 0.1, "float32")
+    engine = CompiledLeNet(fresh(data, "float32")[1], 0.1, "float32")
     run(engine, data, np.arange(40) % 4)
     _, _, w2, _, _, _, w4, b4, w5, _ = engine.parameters
     for unused in (w2.reshape(-1, 8)[:, 6:], w4.reshape(-1, 88)[:, 84:], b4[84:], w5.reshape(-1, 88)[:, 84:]):
@@ -113,15 +113,6 @@ def test_records_are_of_the_sample_before_its_step():
     order = sample_indices(Stream.of("lenet", 1), data.y_train, 3, 25, None)
     assert np.array_equal(made["true_class"], data.y_train[order])
     assert 0 < np.mean(made["label"] != made["true_class"]) < 1
-
-
-def test_it_learns():
-    data = load("geomnist", n_train=300, n_test=90)
-    made = train_lenet(SingleSample(iterations=4000), data, seed=over("trial", range(2)), record=[0, 4000])
-    assert float(made["validation_loss"].isel(at_iteration=0).mean()) == pytest.approx(np.log(3), abs=0.02)
-    # Guessing gets a third; two trials at the beginning of the second stage get a half or more, each.
-    assert float(made["validation_accuracy"].isel(at_iteration=1).min()) > 0.5
-    assert float(made["validation_loss"].isel(at_iteration=1).max()) < 0.9
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 1 / 3, 2 / 3, 0.8, 1.0])

@@ -18,8 +18,8 @@ from torch.utils.data import DataLoader, Dataset, TensorDataset
 
 from deepmech import over
 from deepmech.core.random import Stream
-from deepmech.trainers import CNN, MLP, Dynamics, Preparation, SingleSample, Training, settle, train, train_lenet, walk
-from deepmech.trainers.run import fingerprint
+from deepmech.trainers import CNN, MLP, Dynamics, Preparation, SingleSample, Training, prepare, train, train_lenet, walk
+from deepmech.trainers.samples import fingerprint
 
 X = Stream.of("own").normal("x", 0, (30, 4)).astype("float32")
 Y = np.arange(30) % 3
@@ -33,7 +33,7 @@ DOORS = {
     "MLP": (lambda data: train(MLP(depth=3, width=4), TWO, data), (X, Y), True),
     "CNN": (lambda data: train(CNN(convolutions=1, channels=2), TWO, data), (X.reshape(30, 1, 2, 2), Y), True),
     "lenet": (lambda data: train_lenet(SingleSample(iterations=3), data), (IMAGES, Y[:9]), True),
-    "settle": (lambda data: settle(*SHORT, data), (X, SIGNS), False),
+    "prepare": (lambda data: prepare(*SHORT, data), (X, SIGNS), False),
     "walk": (lambda data: walk(*SHORT, data, steps=3), (X, SIGNS), False),
 }
 
@@ -102,6 +102,10 @@ def bits(x):
 
 #: What holds the samples (x, y), of which all trainers make the same numbers.
 FORMS = {
+    "lists": lambda x, y: (x.tolist(), y.tolist()),
+    "tensors with gradients": lambda x, y: (torch.tensor(x, requires_grad=True), torch.tensor(y)),
+    "wide": lambda x, y: (x.astype(float), y.astype(np.float32 if y.min() < 0 else np.uint64)),
+    "narrow": lambda x, y: (x, y.astype(np.int8)),
     "labels (n, 1)": lambda x, y: (x, y[:, None]),
     "read only": lambda x, y: (np.broadcast_to(x, x.shape), np.broadcast_to(y, y.shape)),
     "reversed": lambda x, y: (x[::-1].copy()[::-1], y),
@@ -156,7 +160,7 @@ REFUSED = {
     "no numbers": (lambda x, y: (x[..., :0], y), "at least one of each|needs images|does not take"),
     "one axis": (lambda x, y: (x.reshape(-1)[: len(y)], y), r"x\[:, None\]"),
     "sparse": (lambda x, y: (torch.tensor(x).to_sparse(), y), r"x\.to_dense\(\)"),
-    "meta": (lambda x, y: (torch.tensor(x, device="meta"), y), "'meta', which holds none"),
+    "meta": (lambda x, y: (torch.tensor(x, device="meta"), y), "not on the device 'meta'"),
     "complex": (lambda x, y: (x + 0j, y), "real numbers"),
     "beyond": (lambda x, y: (x.astype(np.longdouble) * np.longdouble("1e4000"), y), "not finite"),
     "no pairs": (lambda x, y: iter(x), "must yield pairs|yields"),
@@ -172,20 +176,23 @@ def test_what_no_trainer_takes_is_refused_by_name(door, monkeypatch):
     call, (x, y), _ = DOORS[door]
     monkeypatch.setattr("deepmech.core.checks.total_memory", lambda: 2.0**28)
     for form, (made, said) in REFUSED.items():
-        with pytest.raises(ValueError, match=rf"(?s)(walk|settle|train|train_lenet): .*({said})") as error:
+        with pytest.raises(ValueError, match=rf"(?s)(walk|prepare|train|train_lenet): .*({said})") as error:
             call(made(x, y))
         assert "deepmech" in str(error.traceback[-1].path), form
 
 
 WHOLE = st.integers(-2, 2**70) | st.sampled_from([0, 1, 2**63, 2**64 - 1, 2**64, 10**30])
 ODD = WHOLE | st.floats() | st.sampled_from([None, True, "", "a\x1fb", "\ud800", b"x", [0], np.int8(3), 1e300, np.inf])
+COMMON = ["seed", "experiment", "threads"]
 ARGUMENT = {
-    "own": (partial(train, small), ["seed", "experiment", "record", "memory", "threads", "together"]),
-    "MLP": (partial(train, MLP(depth=3, width=4)), ["seed", "experiment", "record", "memory", "threads"]),
-    "lenet": (train_lenet, ["seed", "experiment", "record", "threads"]),
-    "settle": (partial(settle, *SHORT), ["seed", "experiment", "memory", "threads"]),
-    "walk": (partial(walk, *SHORT), ["seed", "experiment", "record", "memory", "threads"]),
-}
+    "own": (partial(train, small), [*COMMON, "engine", "device", "record", "ensemble_size", "layers"]),
+    "MLP": (partial(train, MLP(depth=3, width=4)), [*COMMON, "engine", "device", "record", "metrics", "class_means"]),
+    "lenet": (train_lenet, [*COMMON, "record"]),
+    "prepare": (partial(prepare, *SHORT), [*COMMON, "engine", "device"]),
+    "walk": (
+        partial(walk, *SHORT), [*COMMON, "engine", "device", "record", "steps", "waiting", "chi", "motility_times"],
+    ),
+}  # fmt: skip
 BASES = {
     MLP: {"depth": 3, "width": 3}, CNN: {"convolutions": 1, "channels": 2}, Training: {"epochs": 2},
     SingleSample: {"iterations": 3}, Dynamics: {"width": 3, "hidden": 1},
@@ -195,15 +202,16 @@ LONG = ("epochs", "iterations", "sgd_steps", "descent_steps", "slow_steps", "dep
 FIELDS = [(kind, field.name) for kind in BASES for field in fields(kind)]
 
 
-def taken_or_refused(call):
-    """Whether ``call`` is taken; if not, it is refused by a ValueError of our own, and no warning comes from inside."""
+def taken_or_refused(call, name):
+    """Whether ``call`` is taken; if not, it is refused by a ValueError of our own that says ``name``, and no warning
+    comes from inside."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         try:
             call()
         except ValueError as error:
             last = traceback.extract_tb(error.__traceback__)[-1].filename
-            assert "deepmech" in last and len(str(error)) < 500, (last, error)
+            assert "deepmech" in last and name in str(error) and len(str(error)) < 500, (last, error)
             return False
     return True
 
@@ -213,10 +221,11 @@ def taken_or_refused(call):
 def test_any_value_of_an_argument_is_taken_or_refused_in_our_own_words(door, value, data):
     (call, names), (_, (x, y), tested) = ARGUMENT[door], DOORS[door]
     name = data.draw(st.sampled_from(names))
+    assume(name != "steps" or not isinstance(value, int) or not 2000 < value <= 1e12)
     how = {"steps": 3} if door == "walk" else {}
     first = {"own": [TWO], "MLP": [TWO], "lenet": [SingleSample(iterations=3)]}.get(door, [])
     given = (x, y, x, y) if tested else (x, y)
-    taken = taken_or_refused(lambda: call(*first, given, **{name: value}, **how))
+    taken = taken_or_refused(lambda: call(*first, given, **how | {name: value}), name)
     if name == "experiment" and isinstance(value, str):
         assert taken == value.isprintable()
     if name == "seed" and type(value) is int:
@@ -235,18 +244,18 @@ def test_any_value_of_a_field_is_taken_or_refused_in_our_own_words(field, value)
             return train_lenet(spec, (IMAGES, Y[:9]))
         if kind in (Dynamics, Preparation):
             specs = (spec, SHORT[1]) if kind is Dynamics else (SHORT[0], spec)
-            return settle(*specs, (X, SIGNS))
+            return prepare(*specs, (X, SIGNS))
         network, training = (MLP(depth=3, width=4), spec) if kind is Training else (spec, TWO)
         return train(network, training, (X.reshape(30, 1, 2, 2) if kind is CNN else X, Y))
 
-    taken = taken_or_refused(call)
+    taken = taken_or_refused(call, name)
     if name == "dropout" and isinstance(value, float) and 0 <= value < 1:
         assert taken == (round(value * 2**16) < 2**16)
 
 
 def test_sizes_that_no_memory_holds_blame_the_field():
     with pytest.raises(ValueError, match=r"Dynamics\.hidden = 1000000000000, Dynamics\.width"):
-        settle(Dynamics(width=3, hidden=10**12), SHORT[1], (X, SIGNS))
+        prepare(Dynamics(width=3, hidden=10**12), SHORT[1], (X, SIGNS))
     for seeds in ([0, 2**63], [1, 2**64 - 1]):
         assert over("seed", seeds).values.tolist() == seeds
     with pytest.raises(ValueError, match=r"over\('seed'\): values.*whole numbers of which one type"):
@@ -267,7 +276,7 @@ def test_fingerprints_are_equal_if_and_only_if_the_numbers_are(a, b, wide, kinds
     assert fingerprint({"x": big}) != fingerprint({"x": big[::-1]}) != fingerprint({"x": big[[0, 0]]})
 
 
-ARGUMENTS = ["layers", "device", "seed", "metrics", "memory", "record", "arguments", "more", "network", "data"]
+ARGUMENTS = ["layers", "device", "seed", "metrics", "record", "arguments", "more", "network", "data"]
 
 
 @pytest.mark.parametrize("name", ARGUMENTS)
@@ -299,13 +308,13 @@ ONE = small()
 ACTIVATION = nn.PReLU()
 
 
-@pytest.mark.parametrize("together", [1, 2])
+@pytest.mark.parametrize("ensemble_size", [1, 2])
 @pytest.mark.parametrize("factory", [lambda: ONE, lambda: nn.Sequential(nn.Linear(4, 3), ACTIVATION, nn.Linear(3, 3))])
-def test_modules_that_several_seeds_would_share_are_refused(factory, together):
+def test_modules_that_several_seeds_would_share_are_refused(factory, ensemble_size):
     with pytest.raises(
         ValueError, match=r"returns .*the same .*for the seeds 0 and 1.*make a new module in every call"
     ):
-        train(factory, TWO, (X, Y), seed=over("seed", [0, 1]), together=together)
+        train(factory, TWO, (X, Y), seed=over("seed", [0, 1]), ensemble_size=ensemble_size)
 
 
 @pytest.mark.parametrize("training", [True, False])

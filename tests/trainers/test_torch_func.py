@@ -20,7 +20,7 @@ from trainer_data import clusters, pictures
 from deepmech.core.random import Stream
 from deepmech.trainers import CNN, MLP, Training
 from deepmech.trainers.engines.torch_func import ModuleEnsemble, TorchEnsemble, module_signature
-from deepmech.trainers.modules import Convolutional, Dropout, LeakyReLU, Residual, made
+from deepmech.trainers.modules import Convolutional, Dropout, LeakyReLU, instantiate
 from deepmech.trainers.rules import OPTIMIZERS
 from deepmech.trainers.specs import FactoryNetwork, Member
 from deepmech_book.sweeps.spring_block.architectures import transformer
@@ -53,6 +53,23 @@ def small_cnn(channels=4, dropout=0.1, size=6):
     )  # fmt: skip
 
 
+class Block(nn.Module):
+    """x + f(x)."""
+
+    def __init__(self, width, dropout):
+        super().__init__()
+        self.inner = nn.Sequential(
+            nn.Linear(width, width, bias=False), nn.BatchNorm1d(width), nn.LeakyReLU(0.2), nn.Dropout(dropout)
+        )
+
+    def forward(self, x):
+        return x + self.inner(x)
+
+
+def residual(inputs, dropout, width=7):
+    return nn.Sequential(nn.Linear(inputs, width), *(Block(width, dropout) for _ in range(3)), nn.Linear(width, 3))
+
+
 def small_transformer(width=8, dropout=0.0):
     rows = nn.Sequential(nn.Unflatten(1, (12, 6)), nn.Linear(6, width))
     block = nn.TransformerEncoderLayer(width, 2, 2 * width, dropout, batch_first=True)
@@ -79,7 +96,7 @@ NETWORKS = {
             ("cnn", small_cnn, PICTURES),
             ("encoder", small_transformer, PICTURES),
             ("vision transformer", lambda: transformer(0.2, 0.0, width=8), clusters(40, 64, 3)),
-            ("residual", lambda: Residual(64, 10, 5, 7, 0.2, 0.1), clusters(40, 64, 3)),
+            ("residual", lambda: residual(64, 0.1), clusters(40, 64, 3)),
         )
     },
     "numbers of one's own": ([own(small_cnn, dropout=0.4)] * 3, PICTURES, {"optimizer": "sgd"}),
@@ -98,7 +115,7 @@ def test_every_network_is_trained_as_by_the_oracle(name, seeds):
 @pytest.mark.parametrize("n", [1, 2])
 @pytest.mark.parametrize(
     "network",
-    [CNN(convolutions=2, channels=3, dropout=0.2), own(small_cnn), own(lambda: Residual(72, 3, 4, 6, 0.1, 0.3))],
+    [CNN(convolutions=2, channels=3, dropout=0.2), own(small_cnn), own(lambda: residual(72, 0.3))],
     ids=["CNN", "own", "residual"],
 )
 def test_every_gradient_is_autograd_s(network, n):
@@ -217,7 +234,7 @@ def test_what_cannot_be_trained_is_named():
     with pytest.raises(ValueError, match="Functional cannot be run for several networks at once: vmap"):
         engine(members, data).step(1)
     with pytest.raises(ValueError, match=r"factory returned a str: must be an nn\.Module"):
-        made(lambda: "network", Stream.of("x"))
+        instantiate(lambda: "network", Stream.of("x"))
 
 
 def test_only_modules_that_differ_in_nothing_but_tensors_run_together():
@@ -249,7 +266,7 @@ def test_only_modules_that_differ_in_nothing_but_tensors_run_together():
 
 def test_weights_of_one_s_own_network_come_from_its_seed_alone():
     def drawn(seed):
-        return numbers(made(small_cnn, Stream.of("tests", seed)))["1.weight"]
+        return numbers(instantiate(small_cnn, Stream.of("tests", seed)))["1.weight"]
 
     torch.manual_seed(5)
     expected = torch.rand(3)
@@ -261,7 +278,7 @@ def test_weights_of_one_s_own_network_come_from_its_seed_alone():
 
 
 def test_dropouts_of_one_s_own_network_draw_apart_and_one_module_stays_one():
-    network = made(small_cnn, Stream.of("x"))
+    network = instantiate(small_cnn, Stream.of("x"))
     assert [type(m) for m in network] == [type(m) for m in small_cnn()] and network[10] is network[13]
     many, seen = engine([Member(own(small_cnn, dropout=0.5), DOUBLE, 0)], PICTURES), {}
     keep = many.stream.keep
@@ -276,7 +293,7 @@ def test_the_estimate_of_memory_grows_with_everything_that_takes_memory():
 
     def need(batch_size=None, **fields):
         m = Member(MLP(**{"depth": 4, "width": 9} | fields), Training(batch_size=batch_size), 0)
-        return TorchEnsemble.bytes_per_member(m, module(m, data), shared)
+        return TorchEnsemble.bytes_per_member(m, shared)
 
     assert need() < min(need(depth=5), need(width=10))
     assert need(batch_size=10) < need(batch_size=20) < need(batch_size=None) == need(batch_size=500)

@@ -110,32 +110,6 @@ def test_a_scheduled_dropout_changes_nothing_before_its_epoch():
     assert (plain != later).sel(epoch=slice(4, 6)).all()
 
 
-def test_squared_error_trains_on_classes():
-    result = train(MLP(depth=3, width=20), Training(loss="mse", learning_rate=1e-2), DATA)
-    assert result.attrs["engine"] == "compiled"
-    assert result["loss"][-1] < 0.2 * result["loss"][0]
-
-
-def test_engines_agree_in_distribution():
-    """Final D, its curvature and the accuracy over independent seeds, by the difference of means."""
-    data = clusters(200, 8, 4, width=2.0)
-    samples = {}
-    for engine in ("torch", "compiled"):
-        result = train(
-            MLP(depth=4, width=16, dropout=0.1), Training(epochs=40, learning_rate=5e-3), data,
-            seed=over("seed", range(12)), engine=engine, experiment=engine,
-        )  # fmt: skip
-        load_train = result["load_curve"].sel(split="train")
-        samples[engine] = [
-            load_train.isel(layer=-1).values,
-            curvature(load_train).values,
-            result["accuracy"].sel(split="test").values,
-        ]
-    for ours, theirs in zip(samples["compiled"], samples["torch"], strict=True):
-        error = np.sqrt((ours.var(ddof=1) + theirs.var(ddof=1)) / 12)
-        assert error > 0 and abs(ours.mean() - theirs.mean()) < 4 * error
-
-
 def test_d_hat_cannot_tell_the_layers_of_a_narrow_linear_network_apart():
     """With fewer features than classes D̂ is invariant under invertible linear maps; D is not."""
     training = Training(epochs=30, learning_rate=1e-2, dtype="float64")

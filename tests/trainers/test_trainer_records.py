@@ -13,7 +13,7 @@ from torch import nn
 from deepmech import over
 from deepmech.core.random import Stream
 from deepmech.core.specs import decode
-from deepmech.trainers import MLP, Dynamics, Preparation, SingleSample, Training, settle, train, train_lenet, walk
+from deepmech.trainers import MLP, Dynamics, Preparation, SingleSample, Training, prepare, train, train_lenet, walk
 from deepmech.trainers.specs import FactoryNetwork, code_of
 
 X = Stream.of("records").normal("x", 0, (24, 4)).astype("float32")
@@ -46,7 +46,7 @@ VERBS = {
         "training": SingleSample(iterations=4, learning_rate=0.02), "data": (-IMAGES, np.arange(9) % 3) * 2,
         "seed": over("trial", [0, 2]), "record": 2, "experiment": "another",
     }),
-    "settle": (settle, {"dynamics": Dynamics(width=3, hidden=1), "preparation": QUICK, "data": SIGNS}, {
+    "prepare": (prepare, {"dynamics": Dynamics(width=3, hidden=1), "preparation": QUICK, "data": SIGNS}, {
         "dynamics": Dynamics(width=3, hidden=1, regularisation=0.1), "preparation": Preparation(sgd_steps=7),
         "data": (-X, SIGNS[1]), "seed": 1, "experiment": "another",
     }),
@@ -58,12 +58,12 @@ VERBS = {
     }),
 }  # fmt: skip
 #: Of these only the last digits, or nothing, depend.
-SAME = {"engine", "threads", "device", "memory", "together", "more", "arguments", "layers"}
+SAME = {"engine", "threads", "device", "ensemble_size", "more", "arguments", "layers"}
 CHANGES = [(verb, name) for verb, (_, _, others) in VERBS.items() for name in others]
 
 
 def record(made):
-    attrs = {k: v for k, v in made.attrs.items() if k not in ("wall_seconds", "not_compiled")}
+    attrs = {k: v for k, v in made.attrs.items() if k not in ("wall_seconds", "fallback_reason")}
     return attrs, {k: (v.dims, v.values.tolist()) for k, v in made.coords.items()}
 
 

@@ -11,7 +11,7 @@ from deepmech import over
 from deepmech.core.random import Stream
 from deepmech.trainers import MLP, SingleSample, Training, rules, train, train_lenet
 from deepmech.trainers.engines.compiled import mlp
-from deepmech.trainers.langevin import Dynamics, Preparation, settle, walk
+from deepmech.trainers.langevin import Dynamics, Preparation, prepare, walk
 from deepmech.trainers.specs import FactoryNetwork, Member
 
 DATA = clusters(60, 16, 3)
@@ -64,15 +64,15 @@ class Weighted(SingleSample):
 
 
 def test_what_is_derived_from_a_spec_is_another_one():
-    assert (mlp.unknown(Residual(), ONCE), mlp.unknown(SMALL, Clipped())) == ("Residual", "Clipped")
-    assert mlp.unknown(FactoryNetwork(MLP, {}), ONCE) == "FactoryNetwork"
+    assert (mlp.unsupported(Residual(), ONCE), mlp.unsupported(SMALL, Clipped())) == ("Residual", "Clipped")
+    assert mlp.unsupported(FactoryNetwork(MLP, {}), ONCE) == "FactoryNetwork"
     x = Stream.of("walkers", 0).normal("x", 0, (20, 3))
     signs = SimpleNamespace(x=x, y=np.sign(x[:, 0]), fingerprint="walkers")
     walker = Tempered(width=2, hidden=1), Preparation(sgd_steps=2), signs
     for name, go in {
         "Residual": lambda: train(Residual(depth=2), ONCE, DATA),
         "Clipped": lambda: train(SMALL, Clipped(epochs=1), DATA),
-        "Tempered.*": lambda: settle(*walker),
+        "Tempered.*": lambda: prepare(*walker),
         "Tempered": lambda: walk(*walker, steps=2),
         "Weighted": lambda: train_lenet(Weighted(iterations=2), DATA),
     }.items():
@@ -85,7 +85,7 @@ def test_a_rule_that_is_added_is_torch_s_until_the_compiled_engine_knows_it(monk
     monkeypatch.setitem(rules.OPTIMIZERS, "lion", rules.OPTIMIZERS["sgd"])
     training = Training(epochs=3, optimizer="lion", learning_rate=0.1)
     made = train(SMALL, training, DATA)
-    assert (made.engine, made.not_compiled) == ("torch", "it does not know Training.optimizer = 'lion'")
+    assert (made.engine, made.fallback_reason) == ("torch", "it does not know Training.optimizer = 'lion'")
     like = train(SMALL, Training(epochs=3, optimizer="sgd", learning_rate=0.1), DATA, engine="torch")
     np.testing.assert_array_equal(made.loss, like.loss)
     with pytest.raises(ValueError, match=r"does not know Training\.optimizer = 'lion'; use engine='auto' or 'torch'"):

@@ -15,7 +15,7 @@ from trainer_data import clusters
 from deepmech import over
 from deepmech.core.random import Stream
 from deepmech.trainers import Training, train
-from deepmech.trainers.modules import made
+from deepmech.trainers.modules import instantiate
 from deepmech.trainers.specs import FactoryNetwork, Member
 
 DATA = clusters(30, 6, 3)
@@ -177,9 +177,9 @@ def test_networks_are_trained_as_they_are_written(name, rate, seed, batch, many)
     found = []
     for one in seeds:
         member = Member(network, training, one)
-        oracle = Oracle(made(network.factory, member.stream).double(), member, DATA)
+        oracle = Oracle(instantiate(network.factory, member.stream).double(), member, DATA)
         found.append([oracle.step(e) for e in (1, 2, 3)])
-    trained = train(network.factory, training, DATA, seed=over("seed", seeds), metrics=(), together=len(seeds))
+    trained = train(network.factory, training, DATA, seed=over("seed", seeds), metrics=(), ensemble_size=len(seeds))
     np.testing.assert_allclose(trained.loss, found, rtol=1e-9)
     assert np.ptp(found[0]) > 0
 
@@ -205,7 +205,7 @@ def test_what_cannot_be_trained_as_written_is_refused_by_name(name, many):
     way, drops, said = REFUSED[name]
     seeds = over("seed", [0, 1]) if many else 0
     with pytest.raises(ValueError, match=said):
-        train(lambda: Net(way, drops(0.3)), Training(epochs=1), DATA, seed=seeds, metrics=(), together=1 + many)
+        train(lambda: Net(way, drops(0.3)), Training(epochs=1), DATA, seed=seeds, metrics=(), ensemble_size=1 + many)
 
 
 @pytest.mark.parametrize("batch", [None, 7])
@@ -231,7 +231,7 @@ def test_what_is_written_into_samples_stays_with_the_network(batch):
 
 def test_rates_and_modes_of_a_module_are_as_torch_has_them():
     kinds = [nn.Dropout(0.3, inplace=True), nn.Dropout2d(0.2), Named(0.1), nn.Dropout(0.0), nn.Dropout(1.0)]
-    network = made(lambda: nn.ModuleList(kinds), Stream.of("x"))
+    network = instantiate(lambda: nn.ModuleList(kinds), Stream.of("x"))
     assert [(type(m), m.p, m.inplace, m.training) for m in network] == [
         (type(m), m.p, m.inplace, m.training) for m in kinds
     ]

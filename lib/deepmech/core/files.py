@@ -22,12 +22,12 @@ def atomically(path: Path) -> Iterator[Path]:
     temporary = path.parent / f"{TEMPORARY}{secrets.token_hex(6)}{path.suffix}"
     try:
         yield temporary
-        publish(temporary, path)
+        replace_file(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
 
 
-def publish(temporary: Path, path: Path) -> None:
+def replace_file(temporary: Path, path: Path) -> None:
     """Flush a finished file to disk, give it its final name, and flush the directory's entry too."""
     with temporary.open("rb+") as file:
         os.fsync(file.fileno())

@@ -1,8 +1,8 @@
 """Datasets that are downloaded: what each file must hold, where it comes from, and reading it.
 
 The checksums of MNIST and Fashion-MNIST are of the decompressed content, because the same content circulates in
-different gzip wrappings; so that pooch fetches the files, and :func:`read` judges them. CIFAR-10 is known both by its
-archive and by the six files inside it.
+different gzip wrappings; so that pooch fetches the files, and :func:`read_file` judges them. CIFAR-10 is known both by
+its archive and by the six files inside it.
 """
 
 from __future__ import annotations
@@ -27,8 +27,23 @@ import pooch
 from deepmech.core.files import TEMPORARY
 
 __all__ = [
-    "BUNDLED", "GEOMNIST", "SOURCES", "DataCorruptError", "DataError", "DataMissingError", "Source", "SourceFile",
-    "advice", "checksum", "cli_fetch", "cli_status", "data_directory", "fetch", "read", "require_name", "state",
+    "BUNDLED",
+    "GEOMNIST",
+    "SOURCES",
+    "DataCorruptError",
+    "DataError",
+    "DataMissingError",
+    "Source",
+    "SourceFile",
+    "advice",
+    "cli_fetch",
+    "cli_status",
+    "content_checksum",
+    "data_directory",
+    "fetch",
+    "read_file",
+    "require_name",
+    "state",
 ]  # fmt: skip
 
 
@@ -170,7 +185,7 @@ class DataCorruptError(DataError):
     """A dataset's file is there, but is not what it should be."""
 
 
-def read(path: Path, source: SourceFile) -> tuple[np.ndarray, str]:
+def read_file(path: Path, source: SourceFile) -> tuple[np.ndarray, str]:
     """The array of one dataset file, with the sha256 of its decompressed content.
 
     Images come as (count, height, width), labels as (count,), CIFAR-10 records as (count, 3073), all uint8. The content
@@ -205,7 +220,7 @@ def read(path: Path, source: SourceFile) -> tuple[np.ndarray, str]:
     return np.frombuffer(content, np.uint8, offset=4 + 4 * len(sizes)).reshape(sizes), sha
 
 
-def checksum(path: Path, source: SourceFile) -> str:
+def content_checksum(path: Path, source: SourceFile) -> str:
     """The sha256 of a file's decompressed content, which is read and checked once, until the file changes."""
     state = path.stat() if path.is_file() else None
     return _checksum(path, source, *(state.st_size, state.st_mtime_ns) if state else ())
@@ -213,7 +228,7 @@ def checksum(path: Path, source: SourceFile) -> str:
 
 @cache
 def _checksum(path: Path, source: SourceFile, *_: int) -> str:
-    return read(path, source)[1]
+    return read_file(path, source)[1]
 
 
 def _gunzip(raw: bytes, path: Path) -> bytes:
@@ -309,7 +324,7 @@ def fetch(source: Source) -> None:
 def _fault(path: Path, file: SourceFile) -> str:
     """What is wrong with a file; nothing, if it is the published one."""
     try:
-        read(path, file)
+        read_file(path, file)
     except DataError as error:
         return str(error)
     return ""

@@ -18,8 +18,8 @@ from deepmech.data.catalogue import (
     DataError,
     DataMissingError,
     advice,
-    checksum,
-    read,
+    content_checksum,
+    read_file,
     require_name,
 )
 
@@ -203,7 +203,7 @@ def fingerprint(
     paths = source.paths()
     here = any(path.exists() for path in paths.values())
     try:
-        content = [f.content_sha256 or (not here and f.ours_sha256) or checksum(p, f) for f, p in paths.items()]
+        content = [f.content_sha256 or (not here and f.ours_sha256) or content_checksum(p, f) for f, p in paths.items()]
     except DataError as error:
         raise type(error)(advice(name, str(error))) from None
     held = [f.count for f in source.files if f.kind != "labels"]
@@ -284,7 +284,7 @@ def _downloaded(name: str) -> tuple[Samples, Samples, tuple[int, int, int], list
     if not any(path.exists() for path in paths.values()):
         raise DataMissingError(advice(name, f"no file of it is in {next(iter(paths.values())).parent}"))
     try:
-        arrays, content = zip(*(read(path, f) for f, path in paths.items()), strict=True)
+        arrays, content = zip(*(read_file(path, f) for f, path in paths.items()), strict=True)
     except DataError as error:
         raise type(error)(advice(name, str(error))) from None
     if source.files[0].kind == "cifar":

@@ -120,10 +120,10 @@ def run(
         checks.check_int("run: chunk", chunk)
     sweep.function()
     if store is None:
-        made: list[xr.Dataset] = []
+        chunks: list[xr.Dataset] = []
         size = chunk or (sweep.n_cells if executor is None else ceil(sweep.n_cells / 32))
-        _compute(sweep, [], chunks_of(range(sweep.n_cells), size), executor, progress, made.append)
-        return _whole(sweep, made, "Run it again")
+        _compute(sweep, [], chunks_of(range(sweep.n_cells), size), executor, progress, chunks.append)
+        return _whole(sweep, chunks, "Run it again")
     place = open_store(sweep, store)
     with place.lock():
         place.require_code(sweep.code)
@@ -266,7 +266,7 @@ def compute_chunk(sweep: Sweep, indices: range) -> Outcome:
         return Outcome(indices, None, str(error), unfit=True)
     except (Exception, SystemExit):
         return Outcome(indices, None, traceback.format_exc())
-    made = {
+    origin = {
         "code": sweep.code,
         "versions": provenance.versions_in_words(),
         "machine": provenance.machine(),
@@ -275,7 +275,7 @@ def compute_chunk(sweep: Sweep, indices: range) -> Outcome:
         "wall_seconds": time.perf_counter() - start,
     }
     dataset = dataset.assign_coords(cell=np.asarray(indices))
-    dataset.attrs = made
+    dataset.attrs = origin
     return Outcome(indices, dataset)
 
 
@@ -342,16 +342,16 @@ def _whole(sweep: Sweep, chunks: Sequence[xr.Dataset], remedy: str) -> xr.Datase
 
     for chunk in chunks[1:]:
         _require_alike(sweep, chunks[0], chunk)
-    made = provenance.attributes(
+    origin = provenance.attributes(
         spec=json.dumps(sweep.to_json()),
         seed=seed_in_words(sweep),
         device=of_chunks("device"),
         dtype=chunks[0].attrs.get("dtype", "as computed"),
         wall_seconds=sum(chunk.attrs.get("wall_seconds", 0.0) for chunk in chunks),
     )
-    made |= {name: of_chunks(name) for name in ("code", "versions", "machine")}
-    made |= {"sweep": sweep.name, "sweep_key": sweep.key, "data": sweep.data, "chunks": len(chunks)}
-    return unfold(sweep, join(chunks)).assign_attrs(made)
+    origin |= {name: of_chunks(name) for name in ("code", "versions", "machine")}
+    origin |= {"sweep": sweep.name, "sweep_key": sweep.key, "data": sweep.data, "chunks": len(chunks)}
+    return unfold(sweep, join(chunks)).assign_attrs(origin)
 
 
 def seed_in_words(sweep: Sweep) -> str:

@@ -23,7 +23,7 @@ import numpy as np
 import xarray as xr
 from filelock import FileLock, Timeout
 
-from deepmech.core.files import TEMPORARY, publish, write_whole
+from deepmech.core.files import TEMPORARY, replace_file, write_whole
 
 CHUNK = re.compile(r"cells-(\d+)-(\d+)-([0-9a-f]{16})\.nc")
 HOUR = 3600.0
@@ -143,12 +143,12 @@ class Store:
     def require_code(self, code: str) -> None:
         """A ValueError unless what is stored was made by this code; where nothing is stored yet, it may be added to."""
         found = read_manifest(self.path)
-        made = found.get("code", "code that was not noted")
-        if made == code:
+        made_by = found.get("code", "code that was not noted")
+        if made_by == code:
             return
         if any(CHUNK.fullmatch(file.name) for file in self.path.iterdir()):
             raise ValueError(
-                f"{self.path} holds cells made by other code ({made}; this is {code}): use another directory"
+                f"{self.path} holds cells made by other code ({made_by}; this is {code}): use another directory"
             )
         with wrap_os_errors(self.path, "the manifest"):
             write_whole(self.path / "manifest.json", json.dumps({**found, "code": code}, indent=1))
@@ -175,7 +175,7 @@ class Store:
             with wrap_os_errors(self.path, f"cells {first} to {last}"):
                 write_netcdf(dataset.assign_attrs(sweep_key=self.key), temporary)
                 path = self.path / f"cells-{first:07d}-{last:07d}-{checksum(temporary)}.nc"
-                publish(temporary, path)
+                replace_file(temporary, path)
         finally:
             temporary.unlink(missing_ok=True)
         return path
@@ -204,9 +204,9 @@ class Store:
                 with suppress(FileNotFoundError):
                     path.rename(path.with_suffix(f".{secrets.token_hex(3)}.damaged") if aside.exists() else aside)
                 continue
-            if (made := chunk.attrs.get("code")) != code:
+            if (made_by := chunk.attrs.get("code")) != code:
                 raise ValueError(
-                    f"{path} was made by other code ({made}) than the rest ({code}): delete it, and run again"
+                    f"{path} was made by other code ({made_by}) than the rest ({code}): delete it, and run again"
                 )
             for cell in chunk["cell"].values.tolist():
                 if (other := holder.setdefault(cell, path)) != path:

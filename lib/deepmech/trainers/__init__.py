@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import lazy_loader
 
 if TYPE_CHECKING:
-    from deepmech.trainers.langevin import Dynamics, Preparation, settle, walk
+    from deepmech.trainers.langevin import Dynamics, Preparation, prepare, walk
     from deepmech.trainers.lenet import train_lenet
     from deepmech.trainers.specs import CNN, MLP, SingleSample, Training
     from deepmech.trainers.training import train
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 __getattr__, __dir__, _ = lazy_loader.attach(
     __name__,
     submod_attrs={
-        "langevin": ["Dynamics", "Preparation", "settle", "walk"],
+        "langevin": ["Dynamics", "Preparation", "prepare", "walk"],
         "lenet": ["train_lenet"],
         "specs": ["CNN", "MLP", "SingleSample", "Training"],
         "training": ["train"],
     },
 )
 __all__ = [
-    "CNN", "MLP", "Dynamics", "Preparation", "SingleSample", "Training", "settle", "train", "train_lenet", "walk",
+    "CNN", "MLP", "Dynamics", "Preparation", "SingleSample", "Training", "prepare", "train", "train_lenet", "walk",
 ]  # fmt: skip

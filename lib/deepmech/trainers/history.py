@@ -11,6 +11,7 @@ import torch
 
 from deepmech.metrics.separation import ClassMoments, data_separation
 from deepmech.trainers.run import Array, Engine, Features, check_cancelled
+from deepmech.trainers.samples import Samples
 from deepmech.trainers.specs import Member
 
 #: Metric -> name of its variable in the result.
@@ -51,7 +52,9 @@ class History:
     ``epochs`` are those after which to measure; None measures once, at the end.
     """
 
-    def __init__(self, member: Member, data: Any, epochs: np.ndarray | None, metrics: Sequence[str], class_means: bool):
+    def __init__(
+        self, member: Member, data: Samples, epochs: np.ndarray | None, metrics: Sequence[str], class_means: bool
+    ):
         self.training, self.data, self.class_means = member.training, data, class_means
         self.splits = [split for split in SPLITS if getattr(data, f"x_{split}") is not None]
         self.wanted = np.array([int(member.training.epochs)] if epochs is None else epochs, dtype=int)

@@ -7,7 +7,6 @@ sums over groups of weights, so a run of any length takes the same memory.
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,7 +23,8 @@ from deepmech.core.specs import Spec
 from deepmech.metrics.glass import MOTILITY_EDGES, displacement_sums, motility
 from deepmech.trainers.engines.compiled.langevin import TYPES, CompiledWalk, initial, layer_sizes
 from deepmech.trainers.engines.torch_walk import TorchWalk
-from deepmech.trainers.run import TrainerRun, record_steps, require_spec, validate_data
+from deepmech.trainers.run import TrainerRun, record_steps, require_spec
+from deepmech.trainers.samples import validate_signs
 
 ENDS = ("finished", "diverged")
 DIVERGED = 1e6
@@ -53,10 +53,6 @@ WORDS = {
 }
 
 
-class UnresolvedWarning(UserWarning):
-    """The noise of a step is smaller than the resolution of the weights it is added to."""
-
-
 @dataclass(frozen=True, eq=False)
 class Dynamics(Spec):
     r"""A bias-free ReLU network and the dynamics of its weights, one unit of time per step (glass paper, Eqs. 1-3).
@@ -80,8 +76,8 @@ class Dynamics(Spec):
         0 for the whole data set in every step; otherwise stochastic gradient descent with batches of this size, and
         then the temperature must be 0: batches make their own noise.
     dtype : str
-        ``"float32"``, ``"float64"``, or ``"mixed"`` (weights in float64, gradients in float32): single precision loses
-        noise that is smaller than the spacing of its numbers, which mixed precision does not.
+        ``"mixed"`` (weights in float64, gradients in float32) or ``"float64"``. Weights in single precision would lose
+        noise that is smaller than the spacing of their numbers.
 
     Examples
     --------
@@ -170,7 +166,7 @@ def log_times(last: int, per_decade: int = 10, first: int = 1) -> np.ndarray:
     return np.unique(np.round(np.geomspace(first, last, n)).astype(np.int64))
 
 
-def settle(
+def prepare(
     dynamics: Dynamics,
     preparation: Preparation,
     data: Any,
@@ -179,14 +175,13 @@ def settle(
     engine: str = "auto",
     threads: int | None = None,
     device: str | None = None,
-    memory: float | None = None,
     experiment: str = "glass",
 ) -> xr.Dataset:
     """Prepare every member and measure where it came to rest (Fig. 1).
 
     Parameters
     ----------
-    dynamics, preparation, data, seed, engine, threads, device, memory, experiment
+    dynamics, preparation, data, seed, engine, threads, device, experiment
         As for :func:`walk`.
 
     Returns
@@ -210,24 +205,25 @@ def settle(
     >>> stream = Stream.of("example", 0)
     >>> x = stream.normal("x", 0, (64, 4))
     >>> data = SimpleNamespace(x=x, y=np.sign(x[:, 0]), fingerprint="example")
-    >>> float(settle(Dynamics(width=4, hidden=1), Preparation(sgd_steps=2000, learning_rate=0.1), data).error) < 0.2
+    >>> float(prepare(Dynamics(width=4, hidden=1), Preparation(sgd_steps=2000, learning_rate=0.1), data).error) < 0.2
     True
     """
-    call, data, walkers, engine = _members(
-        "settle", dynamics, preparation, data, ("record",), seed=seed, engine=engine, threads=threads, device=device,
-        memory=memory, experiment=experiment,
+    call, data, members, engine = _members(
+        "prepare", dynamics, preparation, data, ("record",), seed=seed, engine=engine, threads=threads, device=device,
+        experiment=experiment,
     )  # fmt: skip
     rows = []
-    for walker, made in zip(walkers, _prepared(call, walkers, data, engine), strict=True):
-        weights, loss = made.weights, float(made.losses[-1])
-        half = 0.5 * walker.dynamics.regularisation * float((weights**2).sum())
+    for member, start in zip(members, _prepared(call, members, data, engine), strict=True):
+        weights, loss = start.weights, float(start.losses[-1])
+        half = 0.5 * member.dynamics.regularisation * float((weights**2).sum())
         rows.append({
-            "loss": loss + half, "data_loss": loss, "error": made.error, "norm": float(np.sqrt((weights**2).mean())),
-            "n_weights": len(weights), "loss_history": made.losses, "steps": made.steps, "state": made.state,
+            "loss": loss + half, "data_loss": loss, "error": start.error, "norm": float(np.sqrt((weights**2).mean())),
+            "n_weights": len(weights), "loss_history": start.losses, "steps": start.steps, "state": start.state,
         })  # fmt: skip
     axes: dict[str, tuple[str, ...]] = {"loss_history": ("record",), "steps": ("record",)}
     words = {**WORDS, "loss": "loss with weight decay"}
-    return _result(call, rows, axes, {}, words, dynamics, preparation, data, engine, {"memory": memory})
+    specs = {"dynamics": dynamics, "preparation": preparation}
+    return call.result(_stacked(rows, axes), {}, words, data, dynamics.dtype, [engine], {}, **specs)
 
 
 def walk(
@@ -244,7 +240,6 @@ def walk(
     engine: str = "auto",
     threads: int | None = None,
     device: str | None = None,
-    memory: float | None = None,
     experiment: str = "glass",
 ) -> xr.Dataset:
     """Prepare every member, let it walk, and compare it with its own weights after each waiting time.
@@ -275,7 +270,7 @@ def walk(
         ``"auto"``: torch on a GPU, else compiled. They agree to rounding.
     threads : int, optional
         Networks at a time on a CPU; None uses every core available. Not for ``"torch"``.
-    device, memory
+    device
         As for :func:`deepmech.trainers.train`.
 
     Returns
@@ -293,16 +288,11 @@ def walk(
           not finite, or a weight beyond 1e6, in the preparation or the walk. From there on numbers are nan, and counts
           (``count``, ``motility``, ``still``) zero: nothing was counted.
 
-    Warns
-    -----
-    UnresolvedWarning
-        Naming members and temperatures whose noise per step is below half the spacing of their weights' numbers.
-
     Raises
     ------
     ValueError
         If times, labels or names do not fit, or the data are not fit to be trained on
-        (:func:`deepmech.trainers.run.validate_data`).
+        (:func:`deepmech.trainers.samples.validate_data`).
 
     Examples
     --------
@@ -313,14 +303,14 @@ def walk(
     >>> x = stream.normal("x", 0, (64, 4))
     >>> data = SimpleNamespace(x=x, y=np.sign(x[:, 0]), fingerprint="example")
     >>> hot = Dynamics(width=4, hidden=2, temperature=over("temperature", [0.1, 1.0]))
-    >>> made = walk(hot, Preparation(sgd_steps=100), data, steps=100, seed=over("seed", [0, 1]))
-    >>> made.within.dims
+    >>> result = walk(hot, Preparation(sgd_steps=100), data, steps=100, seed=over("seed", [0, 1]))
+    >>> result.within.dims
     ('temperature', 'seed', 'waiting', 'time', 'chi', 'layer', 'alive')
     """
     own = ("waiting", "time", "chi", "layer", "alive", "motility_time", "bin")
-    call, data, walkers, engine = _members(
+    call, data, members, engine = _members(
         "walk", dynamics, preparation, data, own, seed=seed, engine=engine, threads=threads, device=device,
-        memory=memory, experiment=experiment,
+        experiment=experiment,
     )  # fmt: skip
     steps = checks.check_steps("walk: steps", steps, checks.check_int("walk: steps", steps))
     within = f"a list of different whole numbers between 0 and steps - 1 = {steps - 1}"
@@ -332,18 +322,17 @@ def walk(
     chi = _windows(chi)
     if np.size(motility_times):
         motility_times = checks.check_ints("walk: motility_times", motility_times, 1).tolist()
-    if len({(w.dynamics.hidden) for w in walkers}) > 1:
+    if len({(m.dynamics.hidden) for m in members}) > 1:
         raise ValueError("walk: Dynamics.hidden differs among members, so their layers do not match; run them apart")
-    plan = Plan(steps, tuple(waiting), at, tuple(chi), tuple(motility_times))
+    schedule = Schedule(steps, tuple(waiting), at, tuple(chi), tuple(motility_times))
 
-    prepared = [made.weights for made in _prepared(call, walkers, data, engine)]
-    _warn_unresolved(walkers, prepared, len(data.x))
+    prepared = [start.weights for start in _prepared(call, members, data, engine)]
 
-    def followed(group: list[int]) -> list[dict[str, np.ndarray]]:
-        own, starts = [walkers[i] for i in group], [prepared[i] for i in group]
-        return follow(own, starts, data, plan, engine, call.device)
+    def walked(group: list[int]) -> list[dict[str, np.ndarray]]:
+        own, starts = [members[i] for i in group], [prepared[i] for i in group]
+        return run_walk(own, starts, data, schedule, engine, call.device)
 
-    rows = call.run(followed, _jobs(call, walkers, data, engine), "walks")
+    rows = call.run(walked, _jobs(call, members, data, engine), "walks")
     axes = {
         "count": ("waiting", "layer", "alive"), "within": ("waiting", "time", "chi", "layer", "alive"),
         "square": ("waiting", "time", "layer", "alive"), "fourth": ("waiting", "time", "layer", "alive"),
@@ -352,60 +341,59 @@ def walk(
     }  # fmt: skip
     coords = {
         "waiting": list(waiting), "time": at, "chi": list(chi), "alive": [0, 1],
-        "layer": np.arange(1, int(walkers[0].dynamics.hidden) + 2), "motility_time": list(motility_times),
+        "layer": np.arange(1, int(members[0].dynamics.hidden) + 2), "motility_time": list(motility_times),
         "bin": np.round((MOTILITY_EDGES[1:] + MOTILITY_EDGES[:-1]) / 2, 3),
     }  # fmt: skip
-    asked = {
-        "steps": steps, "waiting": waiting, "record": at, "chi": chi, "motility_times": motility_times,
-        "memory": memory,
-    }  # fmt: skip
-    return _result(call, rows, axes, coords, WORDS, dynamics, preparation, data, engine, asked)
+    asked = {"steps": steps, "waiting": waiting, "record": at, "chi": chi, "motility_times": motility_times}
+    specs = {"dynamics": dynamics, "preparation": preparation}
+    return call.result(_stacked(rows, axes), coords, WORDS, data, dynamics.dtype, [engine], asked, **specs)
 
 
 def _members(
     caller: str, dynamics: Dynamics, preparation: Preparation, data: Any, own: tuple[str, ...], **how: Any
-) -> tuple[TrainerRun, Any, list[Walker], str]:
+) -> tuple[TrainerRun, Any, list[WalkMember], str]:
     """The call, its data, what walks, and on which engine, if everything fits."""
     require_spec(f"{caller}: dynamics", dynamics, Dynamics)
     require_spec(f"{caller}: preparation", preparation, Preparation)
     call = TrainerRun(caller, **how)
-    engine, _ = call.choose()
-    data = validate_data(caller, data, "float64" if dynamics.dtype == "float64" else "float32", signs=True)
+    engine, _ = call.select_engine()
+    data = validate_signs(caller, data, "float64" if dynamics.dtype == "float64" else "float32")
     batch = call.align(own, **dynamics.broadcast_fields(), **preparation.broadcast_fields("prepare_"))
-    walkers = [
-        Walker(dynamics.with_values(row), preparation.with_values(row, "prepare_"), int(row["seed"]), call.experiment)
+    members = [
+        WalkMember(
+            dynamics.with_values(row), preparation.with_values(row, "prepare_"), int(row["seed"]), call.experiment
+        )
         for row in batch.members()
     ]
-    for one in walkers:
+    for one in members:
         p, d = one.preparation, one.dynamics
         for name, number in (("sgd", p.sgd_steps), ("descent", p.descent_steps), ("slow", p.slow_steps)):
             checks.check_steps(f"Preparation.{name}_steps", number, float(number))
         weights = 1.0 * d.width * (data.x.shape[1] + 1 + (d.hidden - 1) * d.width)
         sizes = f"Dynamics.hidden = {checks.short_repr(d.hidden)}, Dynamics.width"
-        checks.check_memory(sizes, d.width, 4 * weights * min(len(walkers), call.workers))
-    return call, data, walkers, engine
+        checks.check_memory(sizes, d.width, 4 * weights * min(len(members), call.workers))
+    return call, data, members, engine
 
 
-def _jobs(call: TrainerRun, walkers: Sequence[Walker], data: Any, engine: str) -> list[list[int]]:
+def _jobs(call: TrainerRun, members: Sequence[WalkMember], data: Any, engine: str) -> list[list[int]]:
     """One walker each, or with torch as many of one shape as the memory holds, one group after another."""
-    needs = {}
-    for i, one in enumerate(walkers):
-        batch = min(len(data.x), max(int(one.dynamics.batch_size), int(one.preparation.batch_size)))
-        needs[i] = TorchWalk.bytes_per_member(one.sizes(data), len(data.x), batch, one.dynamics.dtype)
     if engine == "compiled":
-        return call.jobs([None] * len(walkers), needs if call.limited else {})
+        return call.jobs([None] * len(members))
+
+    def need(i: int) -> int:
+        one = members[i]
+        batch = min(len(data.x), max(int(one.dynamics.batch_size), int(one.preparation.batch_size)))
+        return TorchWalk.bytes_per_member(one.sizes(data), len(data.x), batch, one.dynamics.dtype)
+
     call.workers = 1
-    return call.jobs([walker.shape for walker in walkers], needs)
+    return call.jobs([member.shape for member in members], need=need)
 
 
-def _result(
-    call: TrainerRun, rows: list[dict[str, Any]], axes: dict[str, tuple[str, ...]], coords: dict[str, Any],
-    words: dict[str, str], dynamics: Dynamics, preparation: Preparation, data: Any, engine: str, asked: dict[str, Any],
-) -> xr.Dataset:  # fmt: skip
-    variables = {k: (np.array([row[k] for row in rows]), axes.get(k, ())) for k in rows[0]}
-    return call.result(
-        variables, coords, words, data, dynamics.dtype, [engine], asked, dynamics=dynamics, preparation=preparation
-    )
+def _stacked(
+    rows: list[dict[str, Any]], axes: dict[str, tuple[str, ...]]
+) -> dict[str, tuple[np.ndarray, tuple[str, ...]]]:
+    """Every variable of all members, with the names of its axes after that of members."""
+    return {name: (np.array([row[name] for row in rows]), axes.get(name, ())) for name in rows[0]}
 
 
 def _windows(chi: Any) -> tuple[float, ...]:
@@ -416,39 +404,20 @@ def _windows(chi: Any) -> tuple[float, ...]:
     return tuple(values.tolist())
 
 
-def _prepared(call: TrainerRun, walkers: list[Walker], data: Any, engine: str) -> list[Prepared]:
+def _prepared(call: TrainerRun, members: list[WalkMember], data: Any, engine: str) -> list[Prepared]:
     """Every member's prepared network; members that differ in their walk alone share it."""
-    firsts = {json.dumps(w.start): w for w in walkers}
+    firsts = {json.dumps(m.start): m for m in members}
     starters = list(firsts.values())
 
     def fit(group: list[int]) -> list[Prepared]:
-        return prepare([starters[i] for i in group], data, engine, call.device)
+        return run_preparation([starters[i] for i in group], data, engine, call.device)
 
-    made = dict(zip(firsts, call.run(fit, _jobs(call, starters, data, engine), "preparations"), strict=True))
-    return [made[json.dumps(w.start)] for w in walkers]
-
-
-def _warn_unresolved(walkers: list[Walker], prepared: list[np.ndarray], n_data: int) -> None:
-    lost = []
-    for i, (walker, start) in enumerate(zip(walkers, prepared, strict=True)):
-        d = walker.dynamics
-        weights = np.abs(start).astype("float32" if d.dtype == "float32" else "float64")
-        noise = float(d.noise(n_data))
-        if np.isfinite(start).all() and 0 < noise < 0.5 * float(np.spacing(np.median(weights))):
-            lost.append((i, float(d.temperature), noise))
-    if lost:
-        words = ", ".join(f"member {i} (temperature {t:g}, noise {s:.2g})" for i, t, s in lost[:5])
-        more = f" and {len(lost) - 5} more" if len(lost) > 5 else ""
-        warnings.warn(
-            f"noise per step below half the spacing of a typical weight: {words}{more}. Most of it is rounded away; "
-            "use dtype='mixed' or 'float64'",
-            UnresolvedWarning,
-            stacklevel=3,
-        )
+    prepared = dict(zip(firsts, call.run(fit, _jobs(call, starters, data, engine), "preparations"), strict=True))
+    return [prepared[json.dumps(m.start)] for m in members]
 
 
 @dataclass(frozen=True)
-class Walker:
+class WalkMember:
     """One member: plain numbers in its specs."""
 
     dynamics: Dynamics
@@ -472,7 +441,7 @@ class Walker:
 
     @property
     def shape(self) -> tuple[Any, ...]:
-        """What walkers of one group have in common."""
+        """What members of one group have in common."""
         d, p = self.dynamics, self.preparation
         return d.width, d.hidden, d.dtype, d.batch_size, p.batch_size, p.sgd_steps, p.descent_steps, p.slow_steps
 
@@ -482,7 +451,7 @@ class Prepared:
     """A network at the end of its preparation, and its way there.
 
     Its flat ``weights`` in float64; the data ``losses`` after so many ``steps``, (33,), from the start to the end; the
-    ``error``, a share of the samples; and the ``state``: all as :func:`settle` returns them.
+    ``error``, a share of the samples; and the ``state``: all as :func:`prepare` returns them.
     """
 
     weights: np.ndarray
@@ -492,20 +461,22 @@ class Prepared:
     state: str
 
 
-def prepare(walkers: Sequence[Walker], data: Any, engine: str = "compiled", device: str = "cpu") -> list[Prepared]:
-    """Prepare walkers of one :attr:`~Walker.shape` side by side; the compiled engine takes one."""
-    network, streams, sizes = _group(walkers, data, engine, device)
-    gains = [float(w.preparation.gain) for w in walkers]
+def run_preparation(
+    members: Sequence[WalkMember], data: Any, engine: str = "compiled", device: str = "cpu"
+) -> list[Prepared]:
+    """Prepare members of one :attr:`~WalkMember.shape` side by side; the compiled engine takes one."""
+    network, streams, sizes = _group(members, data, engine, device)
+    gains = [float(m.preparation.gain) for m in members]
     network.set(np.stack([gain * initial(sizes, stream) for gain, stream in zip(gains, streams, strict=True)]))
-    p, n = walkers[0].preparation, len(data.x)
-    rate = np.array([float(w.preparation.learning_rate) for w in walkers])
-    decay = np.array([float(w.dynamics.regularisation) for w in walkers])
-    still = np.zeros(len(walkers))
+    p, n = members[0].preparation, len(data.x)
+    rate = np.array([float(m.preparation.learning_rate) for m in members])
+    decay = np.array([float(m.dynamics.regularisation) for m in members])
+    still = np.zeros(len(members))
     sgd, fast = int(p.sgd_steps), int(p.sgd_steps) + int(p.descent_steps)
     total = fast + int(p.slow_steps)
     stops = np.round(np.linspace(0, total, 33)).astype(int)
-    done, errors, lost = 0, still, np.zeros(len(walkers), bool)
-    losses = np.full((len(walkers), len(stops)), np.nan)
+    done, errors, diverged = 0, still, np.zeros(len(members), bool)
+    losses = np.full((len(members), len(stops)), np.nan)
     for k, stop in enumerate(stops):
         before, begun = done, network.w
         collapsed = (decay > 0) & (np.abs(begun).max(1) < COLLAPSED)
@@ -522,74 +493,76 @@ def prepare(walkers: Sequence[Walker], data: Any, engine: str = "compiled", devi
             slowly = (1 - rate / 10 * decay) ** (max(stop - fast, 0) - max(before - fast, 0))
             network.set(np.where(collapsed[:, None], begun * shrink[:, None] * slowly[:, None], network.w))
         done = stop
-        loss, errors, _ = _evaluated(network, lost)
-        losses[:, k] = np.where(lost, np.nan, loss)
-        if lost.all():
+        loss, errors, _ = _evaluated(network, diverged)
+        losses[:, k] = np.where(diverged, np.nan, loss)
+        if diverged.all():
             break
-    ends = np.where(lost[:, None], np.nan, network.w)
+    ends = np.where(diverged[:, None], np.nan, network.w)
     return [
-        Prepared(weights, stops, history, np.nan if gone else float(error), ENDS[int(gone)])
-        for weights, history, error, gone in zip(ends, losses, errors, lost, strict=True)
+        Prepared(weights, stops, history, np.nan if failed else float(error), ENDS[int(failed)])
+        for weights, history, error, failed in zip(ends, losses, errors, diverged, strict=True)
     ]
 
 
-def follow(
-    walkers: Sequence[Walker],
+def run_walk(
+    members: Sequence[WalkMember],
     starts: Sequence[np.ndarray],
     data: Any,
-    plan: Plan,
+    schedule: Schedule,
     engine: str = "compiled",
     device: str = "cpu",
 ) -> list[dict[str, np.ndarray]]:
-    """Walk walkers of one :attr:`~Walker.shape` side by side; what is in ``out`` of each one's :class:`Log`."""
-    network, streams, sizes = _group(walkers, data, engine, device)
+    """Walk members of one :attr:`~WalkMember.shape` side by side; ``out`` of each one's :class:`Recorder`."""
+    network, streams, sizes = _group(members, data, engine, device)
     network.set(np.stack(starts))
     n = len(data.x)
-    rate = np.array([float(w.dynamics.learning_rate) for w in walkers])
-    decay = np.array([float(w.dynamics.regularisation) for w in walkers])
-    noise = np.array([float(w.dynamics.noise(n)) for w in walkers])
-    batch, done = int(walkers[0].dynamics.batch_size), 0
-    logs = [Log(sizes, plan, float(size)) for size in noise]
-    lost = np.zeros(len(walkers), bool)
-    for stop in plan.stops():
+    rate = np.array([float(m.dynamics.learning_rate) for m in members])
+    decay = np.array([float(m.dynamics.regularisation) for m in members])
+    noise = np.array([float(m.dynamics.noise(n)) for m in members])
+    batch, done = int(members[0].dynamics.batch_size), 0
+    recorders = [Recorder(sizes, schedule, float(size)) for size in noise]
+    diverged = np.zeros(len(members), bool)
+    for stop in schedule.stops():
         if batch:
             _stochastic(network, streams, "walk order", n, batch, rate, decay, done, stop)
         else:
             network.walk(stop - done, done, rate, decay, noise, streams)
         done = stop
-        losses, _, active = _evaluated(network, lost)
-        if lost.all():
+        losses, _, active = _evaluated(network, diverged)
+        if diverged.all():
             break
         now = network.w
-        for i in np.flatnonzero(~lost):
-            logs[i].add(stop, now[i], float(losses[i]), [layer[i] for layer in active])
-    for log, gone in zip(logs, lost, strict=True):
-        log.out["state"] = np.array(ENDS[int(gone)])
-    return [log.out for log in logs]
+        for i in np.flatnonzero(~diverged):
+            recorders[i].add(stop, now[i], float(losses[i]), [layer[i] for layer in active])
+    for recorder, failed in zip(recorders, diverged, strict=True):
+        recorder.out["state"] = np.array(ENDS[int(failed)])
+    return [recorder.out for recorder in recorders]
 
 
-def _evaluated(network: CompiledWalk | TorchWalk, lost: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
-    """``network.evaluate()``; marks in ``lost`` which networks have diverged, and puts those at the origin.
+def _evaluated(
+    network: CompiledWalk | TorchWalk, diverged: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
+    """``network.evaluate()``; marks in ``diverged`` which networks have diverged, and puts those at the origin.
 
     They are not carried on: beyond what numbers can hold, processors take many times longer.
     """
     now = network.w
-    lost |= ~(np.isfinite(now).all(1) & (np.abs(now).max(1) < DIVERGED))
-    if lost.any():
-        network.set(np.where(lost[:, None], 0.0, now))
+    diverged |= ~(np.isfinite(now).all(1) & (np.abs(now).max(1) < DIVERGED))
+    if diverged.any():
+        network.set(np.where(diverged[:, None], 0.0, now))
     found = network.evaluate()
-    lost |= ~np.isfinite(found[0])
+    diverged |= ~np.isfinite(found[0])
     return found
 
 
 def _group(
-    walkers: Sequence[Walker], data: Any, engine: str, device: str
+    members: Sequence[WalkMember], data: Any, engine: str, device: str
 ) -> tuple[CompiledWalk | TorchWalk, list[Stream], tuple[int, ...]]:
-    """The networks of walkers of one shape, their random streams, and their sizes."""
-    sizes, dtype = walkers[0].sizes(data), walkers[0].dynamics.dtype
-    streams = [walker.stream for walker in walkers]
+    """The networks of members of one shape, their random streams, and their sizes."""
+    sizes, dtype = members[0].sizes(data), members[0].dynamics.dtype
+    streams = [member.stream for member in members]
     if engine == "torch":
-        return TorchWalk(sizes, data.x, data.y, dtype, len(walkers), device), streams, sizes
+        return TorchWalk(sizes, data.x, data.y, dtype, len(members), device), streams, sizes
     return CompiledWalk(sizes, data.x, data.y, dtype), streams, sizes
 
 
@@ -617,7 +590,7 @@ def _stochastic(
 
 
 @dataclass(frozen=True)
-class Plan:
+class Schedule:
     """When to do what during a walk."""
 
     steps: int
@@ -632,57 +605,58 @@ class Plan:
         return sorted(t for t in wanted if t <= self.steps)
 
 
-class Log:
+class Recorder:
     """The record of one network's walk: sums over groups of weights, compared with themselves after each waiting time.
 
     It is in ``out``: keys and shapes as in :func:`walk`.
     """
 
-    def __init__(self, sizes: Sequence[int], plan: Plan, noise: float):
-        self.sizes, self.plan = sizes, plan
+    def __init__(self, sizes: Sequence[int], schedule: Schedule, noise: float):
+        self.sizes, self.schedule = sizes, schedule
         self.layers = len(sizes) - 1
         self.layer = np.repeat(np.arange(self.layers), [a * b for a, b in zip(sizes[1:], sizes[:-1], strict=True)])
-        frames, n_times, layers, nan = len(plan.waiting), len(plan.times), self.layers, np.nan
+        frames, n_times, layers, nan = len(schedule.waiting), len(schedule.times), self.layers, np.nan
         self.out: dict[str, np.ndarray] = {
-            "count": np.zeros((frames, layers, 2)), "within": np.full((frames, n_times, len(plan.chi), layers, 2), nan),
+            "count": np.zeros((frames, layers, 2)),
+            "within": np.full((frames, n_times, len(schedule.chi), layers, 2), nan),
             "square": np.full((frames, n_times, layers, 2), nan), "fourth": np.full((frames, n_times, layers, 2), nan),
-            "motility": np.zeros((frames, len(plan.motility), len(MOTILITY_EDGES) - 1), np.int32),
-            "still": np.zeros((frames, len(plan.motility)), np.int32), "loss": np.full((frames, n_times), nan),
+            "motility": np.zeros((frames, len(schedule.motility), len(MOTILITY_EDGES) - 1), np.int32),
+            "still": np.zeros((frames, len(schedule.motility)), np.int32), "loss": np.full((frames, n_times), nan),
             "loss_waited": np.full(frames, nan), "sigma": np.array(nan), "noise": np.array(noise),
             "n_weights": np.array(len(self.layer)), "state": np.array("finished"),
         }  # fmt: skip
-        self.held: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+        self.references: dict[int, tuple[np.ndarray, np.ndarray]] = {}
 
     def add(self, step: int, now: np.ndarray, loss: float, active: Sequence[np.ndarray]) -> None:
         """The network after ``step`` steps: flat weights, loss, and which units of each hidden layer are not silent."""
-        out, plan = self.out, self.plan
-        for f, waited in enumerate(plan.waiting):
+        out, schedule = self.out, self.schedule
+        for f, waited in enumerate(schedule.waiting):
             t = step - waited
             if t == 0:
                 group = 2 * self.layer + self._alive(active)
-                self.held[f] = now, group
+                self.references[f] = now, group
                 out["count"][f] = np.bincount(group, minlength=2 * self.layers).reshape(self.layers, 2)
                 out["loss_waited"][f] = loss
                 if np.isnan(out["sigma"]):
                     out["sigma"] = np.array(now.std())
                 continue
-            if f not in self.held:
+            if f not in self.references:
                 continue
-            reference, group = self.held[f]
-            k = int(np.searchsorted(plan.times, t))
-            if k < len(plan.times) and plan.times[k] == t:
+            reference, group = self.references[f]
+            k = int(np.searchsorted(schedule.times, t))
+            if k < len(schedule.times) and schedule.times[k] == t:
                 # A network whose weights are all equal has no scale; no window then holds anything.
-                windows = [max(float(out["sigma"]) / c, np.finfo(float).tiny) for c in plan.chi]
+                windows = [max(float(out["sigma"]) / c, np.finfo(float).tiny) for c in schedule.chi]
                 sums = displacement_sums(now, reference, group, 2 * self.layers, windows)
-                out["within"][f, k] = sums.within.T.reshape(len(plan.chi), self.layers, 2)
+                out["within"][f, k] = sums.within.T.reshape(len(schedule.chi), self.layers, 2)
                 for name, values in (("square", sums.square), ("fourth", sums.fourth)):
                     out[name][f, k] = values.reshape(self.layers, 2)
                 out["loss"][f, k] = loss
-            if t in plan.motility:
-                m = plan.motility.index(t)
+            if t in schedule.motility:
+                m = schedule.motility.index(t)
                 out["motility"][f, m], out["still"][f, m] = motility(now, reference)
 
     def _alive(self, active: Sequence[np.ndarray]) -> np.ndarray:
         """1 for weights between two units that are not silent on all data, flat; inputs and the output never are."""
-        lit = [np.ones(self.sizes[0], bool), *active, np.ones(1, bool)]
-        return np.concatenate([np.outer(b, a).ravel() for a, b in pairwise(lit)]).astype(int)
+        active = [np.ones(self.sizes[0], bool), *active, np.ones(1, bool)]
+        return np.concatenate([np.outer(b, a).ravel() for a, b in pairwise(active)]).astype(int)

@@ -11,8 +11,9 @@ import xarray as xr
 from deepmech.core import checks
 from deepmech.core.labels import Number
 from deepmech.core.random import Stream
-from deepmech.trainers.engines.compiled.lenet import Engine, padded
-from deepmech.trainers.run import TrainerRun, record_steps, require_spec, validate_data
+from deepmech.trainers.engines.compiled.lenet import CompiledLeNet, padded
+from deepmech.trainers.run import TrainerRun, record_steps, require_spec
+from deepmech.trainers.samples import Samples, validate_data
 from deepmech.trainers.specs import SingleSample, layer_weights
 
 SIDE = 32
@@ -80,8 +81,8 @@ def train_lenet(
     Raises
     ------
     ValueError
-        If labels clash, or the data are not fit to be trained on (:func:`deepmech.trainers.run.validate_data`) or are
-        no images of 32×32.
+        If labels clash, or the data are not fit to be trained on (:func:`deepmech.trainers.samples.validate_data`) or
+        are no images of 32×32.
 
     Examples
     --------
@@ -117,7 +118,7 @@ def train_lenet(
         member = members[job[0]]
         stream, own = Stream.of(experiment, int(member["seed"])), labels[member["label_error"]]
         order = sample_indices(stream, y, k, steps, training.class_weights)
-        one = Engine(initial_weights(stream, n_channels, k), member["learning_rate"], dtype)
+        one = CompiledLeNet(initial_weights(stream, n_channels, k), member["learning_rate"], dtype)
         numbers = one.run(x, own, order, (x_val, y_val), at)
         found = _until_lost(*numbers, one.answers(x, order[-1]), at)
         return [(*found, own[order].astype(np.int8), y[order].astype(np.int8))]
@@ -191,7 +192,7 @@ def corrupt_labels(classes: np.ndarray, n_classes: int, share: float, stream: St
     return out
 
 
-def _check(training: SingleSample, data: Any) -> None:
+def _check(training: SingleSample, data: Samples) -> None:
     if data.shape[1:] != (SIDE, SIDE):
         raise ValueError(
             f"train_lenet: data.shape = {data.shape}: images must be (channels, 32, 32); load them with size=32, or "

@@ -221,43 +221,6 @@ class FullyConnected(Network):
         return _samples_first([*found, _product(self.linear[-1], x)], self.linear[0])
 
 
-class Residual(Network):
-    """A residual MLP: BatchNorm, Linear, then blocks x + Dropout(LeakyReLU(BatchNorm(Linear(x)))), then Linear.
-
-    Examples
-    --------
-    >>> Residual(64, 10, depth=4, width=32)(torch.zeros(5, 64)).shape
-    torch.Size([5, 10])
-    """
-
-    def __init__(
-        self,
-        n_inputs: int,
-        n_outputs: int,
-        depth: int = 8,
-        width: int = 100,
-        slope: float = 0.0,
-        dropout: float = 0.0,
-    ) -> None:
-        super().__init__()
-        self.norm, self.stem = nn.BatchNorm1d(n_inputs), nn.Linear(n_inputs, width)
-        self.blocks = nn.ModuleList(
-            nn.Sequential(
-                nn.Linear(width, width, bias=False), nn.BatchNorm1d(width), LeakyReLU(slope), Dropout(dropout)
-            )
-            for _ in range(depth - 2)
-        )
-        self.top = nn.Linear(width, n_outputs)
-        _subtracted(self.norm)
-
-    def layers(self, x: torch.Tensor) -> list[torch.Tensor]:
-        found = [x := self.norm(x)]
-        found.append(x := self.stem(x))
-        for block in self.blocks:
-            found.append(x := x + block(x))
-        return [*found, self.top(x)]
-
-
 class Convolutional(Network):
     """The network of :class:`deepmech.trainers.CNN`: layers [Conv 3×3, BatchNorm, LeakyReLU, pool, upsample, Dropout].
 
@@ -339,14 +302,14 @@ def build_network(member: Member, shape: Sequence[int], n_outputs: int, stream: 
     spec, stream = member.network, stream or member.stream
     dtype = getattr(torch, str(member.training.dtype))
     if isinstance(spec, FactoryNetwork):
-        return made(spec.factory, stream, **spec.arguments).to(dtype)
+        return instantiate(spec.factory, stream, **spec.arguments).to(dtype)
     own: dict[str, Any] = {"slope": float(spec.slope), "dropout": member.rates(float(spec.dropout))}
     if isinstance(spec, CNN):
         own |= {"convolutions": int(spec.convolutions), "channels": int(spec.channels), "pooling": str(spec.pooling)}
-        module = made(Convolutional, stream, shape=shape, n_outputs=n_outputs, **own)
+        module = instantiate(Convolutional, stream, shape=shape, n_outputs=n_outputs, **own)
     else:
         own |= {"batch_norm": bool(spec.batch_norm), "scale": member.scale, "bias": bool(spec.bias)}
-        module = made(FullyConnected, stream, sizes=member.sizes(int(np.prod(shape)), n_outputs), **own)
+        module = instantiate(FullyConnected, stream, sizes=member.sizes(int(np.prod(shape)), n_outputs), **own)
     initialise(module.to(dtype), stream, str(getattr(spec, "init", "torch")))
     return module
 
@@ -366,7 +329,7 @@ def initialise(module: nn.Module, stream: Stream, init: str = "torch") -> None:
 GENERATORS = threading.Lock()
 
 
-def made(factory: Callable[..., nn.Module], stream: Stream, **arguments: Any) -> nn.Module:
+def instantiate(factory: Callable[..., nn.Module], stream: Stream, **arguments: Any) -> nn.Module:
     """What ``factory`` makes, with the same random numbers of torch for the same stream.
 
     It is a copy, so that the factory's own module stays as it is.

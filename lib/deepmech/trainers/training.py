@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -14,11 +14,12 @@ from torch import nn
 from deepmech.core import checks
 from deepmech.core.labels import Number
 from deepmech.core.specs import Spec
-from deepmech.trainers.engines.compiled.mlp import CompiledMLP, unknown
+from deepmech.trainers.engines.compiled.mlp import CompiledMLP, unsupported
 from deepmech.trainers.engines.torch_func import TorchEnsemble
 from deepmech.trainers.history import METRICS, WORDS, History, run_epochs, to_variables
 from deepmech.trainers.modules import require_new
-from deepmech.trainers.run import Engine, TrainerRun, record_steps, require_spec, validate_data
+from deepmech.trainers.run import Engine, TrainerRun, record_steps, require_spec
+from deepmech.trainers.samples import Samples, validate_data
 from deepmech.trainers.specs import CNN, MLP, FactoryNetwork, Member, Training
 
 
@@ -33,10 +34,9 @@ def train(
     metrics: Sequence[str] = ("D",),
     class_means: bool = False,
     layers: Sequence[str] | None = None,
-    together: int | None = None,
+    ensemble_size: int | None = None,
     threads: int | None = None,
     device: str | None = None,
-    memory: float | None = None,
     experiment: str = "train",
     arguments: Mapping[str, Any] | None = None,
     **more: Any,
@@ -45,7 +45,7 @@ def train(
 
     A member's result depends on its own parameters, its seed and ``experiment`` alone: its bits are the same whether it
     is trained after others, beside others, or on any number of threads (same machine, same engine). Members that are
-    trained ``together`` have the same numbers to rounding (:mod:`deepmech.trainers.engines.torch_func`).
+    trained in one ensemble have the same numbers to rounding (:mod:`deepmech.trainers.engines.torch_func`).
 
     Parameters
     ----------
@@ -83,18 +83,15 @@ def train(
     layers : list of str, optional
         For a network of your own, which layers to measure, as for :func:`deepmech.metrics.load_curve.load_curve`; None
         takes the input and every activation module.
-    together : int, optional
-        Most members of equal shape that ``"torch"`` trains at once; None takes one on a CPU, as many as the memory
-        holds on a GPU. Small networks are trained several times faster together.
+    ensemble_size : int, optional
+        Most members of equal shape that ``"torch"`` trains at once; None takes one on a CPU, on a GPU as many as fit
+        into seven tenths of the memory that is free, by estimate. Small networks are trained several times faster
+        together.
     threads : int, optional
         Members, or groups of them, trained at a time on a CPU; None uses every core available.
     device : str, optional
         ``"cpu"``, ``"cuda"`` or ``"cuda:1"`` and so on. None takes what the environment variable ``DEEPMECH_DEVICE``
         names, so that any experiment or sweep can be sent to a GPU, or else the CPU.
-    memory : float, optional
-        Bytes that all members trained at once may take, by estimate: they are cut into as many groups as that needs,
-        and trained on fewer threads if there is no room for all. None takes 2 GiB for members that are trained
-        ``together`` on a CPU, and 70 % of what is free on a GPU.
     experiment : str
         Name that enters the random streams: another name gives independent draws for the same seeds.
     arguments, **more : number, str or DataArray
@@ -121,15 +118,15 @@ def train(
           ``epochs_run`` the loss was not finite, or after it, the last, the network; numbers from there on are NaN);
         - ``epochs_run`` (…).
 
-        The attribute ``engine`` says which trained, ``not_compiled`` why it was not the compiled one. With the
+        The attribute ``engine`` says which trained, ``fallback_reason`` why it was not the compiled one. With the
         attributes ``spec``, ``call`` (other arguments), ``data``, ``samples`` and ``experiment`` it says all on which
         the numbers depend.
 
     Raises
     ------
     ValueError
-        If labels clash, the data are not fit to be trained on (:func:`deepmech.trainers.run.validate_data`) or do not
-        fit the specs, an engine does not know what is asked of it, or a name is unknown.
+        If labels clash, the data are not fit to be trained on (:func:`deepmech.trainers.samples.validate_data`) or do
+        not fit the specs, an engine does not know what is asked of it, or a name is unknown.
 
     Examples
     --------
@@ -154,11 +151,9 @@ def train(
     """
     spec = _network(network, _arguments(arguments, more), layers)
     require_spec("train: training", training, Training)
-    if together is not None:
-        checks.check_int("train: together", together)
-    call = TrainerRun(
-        "train", engine=engine, seed=seed, experiment=experiment, threads=threads, device=device, memory=memory
-    )
+    if ensemble_size is not None:
+        checks.check_int("train: ensemble_size", ensemble_size)
+    call = TrainerRun("train", engine=engine, seed=seed, experiment=experiment, threads=threads, device=device)
     own = ("split", "layer", "epoch", "at_epoch", "class", "unit")
     rows = call.align(own, **spec.broadcast_fields(), **training.broadcast_fields()).members()
     members = [Member(spec.with_values(row), training.with_values(row), int(row["seed"]), experiment) for row in rows]
@@ -170,7 +165,7 @@ def train(
         every_class=bool(metrics) or class_means, image="CNN" if isinstance(spec, CNN) else "",
         any_shape=isinstance(spec, FactoryNetwork),
     )  # fmt: skip
-    chosen = [call.choose(unknown(m.network, m.training), _slow(m)) for m in members]
+    chosen = [call.select_engine(unsupported(m.network, m.training), _slow(m)) for m in members]
     engines = [name for name, _ in chosen]
     _check(data, members, metrics, class_means)
     fewest = min(int(m.training.epochs) for m in members)
@@ -197,24 +192,26 @@ def train(
         run_epochs(engine, histories)
         return histories
 
-    most = together or (len(members) if call.on_gpu else 1)
-    kinds, needs = _groups(members, engines, common) if most > 1 or call.limited else ([], {})
-    histories = call.run(fit, call.jobs(kinds if most > 1 else [None] * len(members), needs, most))
+    most = ensemble_size or (None if call.on_gpu else 1)
+    kinds = [None] * len(members) if most == 1 else _kinds(members, engines, common)
+    jobs = call.jobs(kinds, most, lambda i: TorchEnsemble.bytes_per_member(members[i], common[i]))
+    histories = call.run(fit, jobs)
     precision = ", ".join(sorted({str(m.training.dtype) for m in members}))
     asked = {
-        "record": at, "metrics": metrics, "class_means": class_means, "layers": layers, "together": together,
-        "memory": memory,
+        "record": at, "metrics": metrics, "class_means": class_means, "layers": layers, "ensemble_size": ensemble_size,
     }  # fmt: skip
-    made = *to_variables(histories, at), WORDS, data, precision, engines, asked
-    result = call.result(*made, network=spec, training=training)
+    numbers = *to_variables(histories, at), WORDS, data, precision, engines, asked
+    result = call.result(*numbers, network=spec, training=training)
     why = sorted({why for _, why in chosen if why})
-    return result.assign_attrs(not_compiled=", ".join(why)) if why else result
+    return result.assign_attrs(fallback_reason=", ".join(why)) if why else result
 
 
 def _network(network: Any, arguments: dict[str, Any], layers: Sequence[str] | None) -> MLP | CNN | FactoryNetwork:
     """A spec, of a user's own network too, if it fits what belongs to it."""
     kinds = "a spec, or a function that makes a module, to be called for every member"
     checks.check("train: network", network, not isinstance(network, nn.Module), kinds)
+    names = layers is None or (isinstance(layers, list | tuple) and all(isinstance(name, str) for name in layers))
+    checks.check("train: layers", layers, names, "a list of names of layers, or None")
     if callable(network) and not isinstance(network, Spec) and network not in (MLP, CNN):
         return FactoryNetwork(network, arguments)
     require_spec("train: network", network, MLP, CNN)
@@ -240,28 +237,18 @@ def _slow(member: Member) -> str:
     return f"torch is faster beyond width {CompiledMLP.WIDEST}" if wide else ""
 
 
-def _groups(
-    members: list[Member], engines: Sequence[str], common: list[dict[str, Any]]
-) -> tuple[list[Any], dict[int, int]]:
-    """For every member that torch trains what its group has in common; and about how many bytes each member takes."""
-    kinds: list[Any] = [None] * len(members)
-    needs: dict[int, int] = {}
-    known: dict[str, Any] = {}
-    for i, (member, shared) in enumerate(zip(members, common, strict=True)):
-        if engines[i] != "torch":
-            needs[i] = CompiledMLP.bytes_per_member(member, shared)
-        else:
-            own = isinstance(member.network, FactoryNetwork)
-            spec = member.network.arguments if own else member.network.to_json()  # type: ignore[union-attr]
-            alike = json.dumps([spec, member.training.to_json()], default=repr)
-            if alike not in known:  # networks that differ in their seed alone
-                module = TorchEnsemble.module(member, shared)
-                known[alike] = (
-                    TorchEnsemble.shape(member, module),
-                    TorchEnsemble.bytes_per_member(member, module, shared),
-                )
-            kinds[i], needs[i] = known[alike]
-    return kinds, needs
+def _kinds(members: list[Member], engines: Sequence[str], common: list[dict[str, Any]]) -> list[Hashable]:
+    """For every member that torch trains what its ensemble has in common; None for others."""
+    known: dict[str, Hashable] = {}
+    kinds = []
+    for member, engine, shared in zip(members, engines, common, strict=True):
+        spec = member.network
+        own = spec.arguments if isinstance(spec, FactoryNetwork) else spec.to_json()
+        but_for_seeds = json.dumps([own, member.training.to_json()], default=repr)
+        if engine == "torch" and but_for_seeds not in known:
+            known[but_for_seeds] = TorchEnsemble.signature(member, shared)
+        kinds.append(known.get(but_for_seeds))
+    return kinds
 
 
 def _metrics(metrics: Sequence[str], class_means: bool) -> tuple[str, ...]:
@@ -271,7 +258,7 @@ def _metrics(metrics: Sequence[str], class_means: bool) -> tuple[str, ...]:
     return tuple(dict.fromkeys(metrics))
 
 
-def _check(data: Any, members: list[Member], metrics: Sequence[str], class_means: bool) -> None:
+def _check(data: Samples, members: list[Member], metrics: Sequence[str], class_means: bool) -> None:
     n = len(data.x_train)
     epochs = max(int(m.training.epochs) for m in members)
     checks.check_memory("Training.epochs", epochs, 1.0 * epochs * len(members))
@@ -299,7 +286,7 @@ def _check(data: Any, members: list[Member], metrics: Sequence[str], class_means
             )
 
 
-def _require_room(member: Member, data: Any) -> None:
+def _require_room(member: Member, data: Samples) -> None:
     """A ValueError if the weights of one network, their gradient and what Adam keeps of it do not fit into memory."""
     spec, classes, inputs = member.network, max(1, int(data.n_classes)), data.x_train.shape[1]
     if isinstance(spec, MLP):

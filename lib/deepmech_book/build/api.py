@@ -115,7 +115,7 @@ def known(name: str) -> bool:
 
     Examples
     --------
-    >>> known("deepmech.metrics.separation.data_separation"), known("deepmech.trainers.engines.compiled.langevin.Loss")
+    >>> known("deepmech.metrics.separation.data_separation"), known("deepmech.trainers.engines.compiled.langevin.Net")
     (True, False)
     """
     shown = {module for package in PACKAGES for module in modules(package)}

@@ -34,11 +34,13 @@ from deepmech.trainers.rules import LOSSES, OPTIMIZERS, Loss
 from deepmech.trainers.run import check_cancelled
 from deepmech.trainers.specs import FactoryNetwork, Member
 
+#: Parameters or buffers by name.
+Tensors = dict[str, torch.Tensor]
 #: Fields of Training that networks trained together have in common; all others may differ.
 COMMON = ("optimizer", "batch_size", "epochs", "loss", "dtype")
 
 
-def probe(module: nn.Module, x: torch.Tensor) -> float:
+def trial_pass(module: nn.Module, x: torch.Tensor) -> float:
     """About how many bytes a training step keeps for each sample, from a pass of a few samples ``x``.
 
     A ValueError if the module draws random numbers by itself: they would depend on who else is being trained.
@@ -176,12 +178,12 @@ class ModuleEnsemble:
         if len({module_signature(m) for m in modules}) > 1:
             raise ValueError(
                 "train: these modules differ in more than the values of their tensors, and cannot run together: train "
-                "them one by one, together=1"
+                "them one by one, ensemble_size=1"
             )
         first = self._shown = modules[0].to(device, dtype)
         parameters, self.buffers = stack_module_state([m.to(device, dtype) for m in modules])
         named = dict(first.named_parameters())
-        self.still = {k: v.detach() for k, v in parameters.items() if not named[k].requires_grad}
+        self.frozen: Tensors = {k: v.detach() for k, v in parameters.items() if not named[k].requires_grad}
         self.module = copy.deepcopy(first).train()
         for name, part in self.module.named_modules():
             if isinstance(part, LeakyReLU) and len(slopes := self.buffers[f"{name}.slope"].unique()) == 1:
@@ -195,7 +197,7 @@ class ModuleEnsemble:
         self.which = torch.zeros(len(modules), dtype=torch.int64, device=device)
         self.now = self.which[0]
 
-    def parameters(self, rows: torch.Tensor | None = None) -> dict[str, torch.Tensor]:
+    def parameters(self, rows: torch.Tensor | None = None) -> Tensors:
         """Every parameter by name, (networks, …): views of ``rows``, and those that take part in no training."""
         pieces = (self.rows if rows is None else rows).split([s.numel() for s in self._shapes], 1)
         trained = {}
@@ -203,7 +205,7 @@ class ModuleEnsemble:
             part = piece.view(-1, *shape)
             back = [1 + order.index(d) for d in range(len(order))]
             trained[name] = part if back == sorted(back) else part.permute(0, *back)
-        return trained | self.still
+        return trained | self.frozen
 
     def outputs(self, rows: torch.Tensor, x: torch.Tensor, dim: int | None) -> torch.Tensor:
         """What every network returns for x, (networks, samples, outputs); follows buffers.
@@ -214,7 +216,9 @@ class ModuleEnsemble:
         if isinstance(self.module, Network) and self.module.many:
             return functional_call(self.module, {**parameters, **self.buffers}, (x,))
 
-        def one(parameters: dict, buffers: dict, x: torch.Tensor, which: torch.Tensor) -> tuple[torch.Tensor, dict]:
+        def one(
+            parameters: Tensors, buffers: Tensors, x: torch.Tensor, which: torch.Tensor
+        ) -> tuple[torch.Tensor, Tensors]:
             state, self.now = {**parameters, **buffers}, which
             output = functional_call(self.module, state, (x,))
             # Changes in place are seen outside; what a module puts in a buffer's place is not.
@@ -278,7 +282,7 @@ class CachedStreams(BatchedStream):
 
 
 class TorchEnsemble:
-    """Trains the networks of ``members``, which agree in :meth:`shape`. Members are numbered in their order.
+    """Trains the networks of ``members``, which agree in their :meth:`signature`. Members are numbered in their order.
 
     ``shared`` is what :meth:`prepare` returned; ``layers``, of networks of a user's own, are as for
     :func:`deepmech.metrics.load_curve.load_curve`. A ValueError if modules differ in structure, or draw random numbers
@@ -303,19 +307,19 @@ class TorchEnsemble:
         """A member's network before training."""
         return build_network(member, shared["shape"], shared["n_classes"] or 1)
 
-    @staticmethod
-    def shape(member: Member, module: nn.Module) -> tuple[Any, ...]:
-        """What members trained together have in common."""
-        return module_signature(module), *(getattr(member.training, name) for name in COMMON)
+    @classmethod
+    def signature(cls, member: Member, shared: dict[str, Any]) -> tuple[Any, ...]:
+        """What the members of an ensemble have in common."""
+        return module_signature(cls.module(member, shared)), *(getattr(member.training, name) for name in COMMON)
 
-    @staticmethod
-    def bytes_per_member(member: Member, module: nn.Module, shared: dict[str, Any]) -> int:
-        """About what one member of a group takes at the height of a step, in bytes."""
-        n, size = len(shared["x"]), member.training.batch_size
+    @classmethod
+    def bytes_per_member(cls, member: Member, shared: dict[str, Any]) -> int:
+        """About what one member of an ensemble takes at the height of a step, in bytes."""
+        module, n, size = cls.module(member, shared), len(shared["x"]), member.training.batch_size
         batch, item = n if size is None else min(n, int(size)), torch.finfo(shared["dtype"]).bits // 8
         numbers = sum(t.numel() for t in chain(module.parameters(), module.buffers()))
         x = shared["x"][:4]
-        return 10 * item * numbers + batch * (4 * item * x[0].numel() + 2 * round(probe(module, x)))
+        return 10 * item * numbers + batch * (4 * item * x[0].numel() + 2 * round(trial_pass(module, x)))
 
     def __init__(
         self,
@@ -331,10 +335,10 @@ class TorchEnsemble:
         self.ensemble = ModuleEnsemble(modules, self.dtype, self.device)
         first, n = members[0].training, len(shared["x"])
         if isinstance(members[0].network, FactoryNetwork):
-            probe(self.ensemble.module, shared["x"][:4])
+            trial_pass(self.ensemble.module, shared["x"][:4])
             size = n if first.batch_size is None else min(n, int(first.batch_size))
             if 1 in (size, n % size):
-                probe(self.ensemble.module, shared["x"][:1])
+                trial_pass(self.ensemble.module, shared["x"][:1])
         self.loss, self.optimizer = LOSSES[str(first.loss)], OPTIMIZERS[str(first.optimizer)]
         # Members with the same seed see the same numbers: they are drawn once for each seed.
         keys = [m.stream.key for m in members]
@@ -344,7 +348,7 @@ class TorchEnsemble:
         self.seed = torch.tensor([unique.index(k) for k in keys], device=self.device)
         self.momentum = self._column([float(m.training.momentum) for m in members])
         self.decay = self._column([float(m.training.weight_decay) for m in members])
-        self.memory: dict[str, torch.Tensor] = {}
+        self.memory: Tensors = {}
         self.steps, self._step, self._calls = 0, 0, Counter[int]()
         self.ensemble.which = self.seed
         self.dropouts: dict[str, Dropout] = {}

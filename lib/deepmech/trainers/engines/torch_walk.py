@@ -37,12 +37,12 @@ class TorchWalk:
         sizes: Sequence[int],
         x: np.ndarray,
         y: np.ndarray,
-        dtype: str = "float32",
+        dtype: str = "mixed",
         members: int = 1,
         device: str = "cpu",
     ):
         self.sizes, self.n, self.device = tuple(sizes), len(x), torch.device(device)
-        self.rounds, self.type = TYPES[dtype][0] != "float64", getattr(torch, TYPES[dtype][1])
+        self.type = getattr(torch, TYPES[dtype])
         self.ensemble = ModuleEnsemble([BiasFree(sizes)], self.type, self.device)
         self._w = torch.zeros(members, n_weights(sizes), dtype=torch.float64, device=self.device)
         self.samples, self.labels = (torch.from_numpy(np.array(a, float)).to(self.device) for a in (x, y))
@@ -55,7 +55,7 @@ class TorchWalk:
     @staticmethod
     def bytes_per_member(sizes: Sequence[int], n: int, batch: int, dtype: str) -> int:
         """About what one member takes at the height of a step, in bytes; ``batch`` is the largest one of descents."""
-        item, units = np.dtype(TYPES[dtype][1]).itemsize, sum(sizes) + 3 * max(sizes)
+        item, units = np.dtype(TYPES[dtype]).itemsize, sum(sizes) + 3 * max(sizes)
         blocks = -(-n // min(BLOCK, n))
         return item * (blocks * (min(BLOCK, n) * units + n_weights(sizes)) + batch * units) + 200 * n_weights(sizes)
 
@@ -66,7 +66,6 @@ class TorchWalk:
 
     def set(self, weights: np.ndarray) -> None:
         self._w.copy_(torch.from_numpy(np.asarray(weights, float)))
-        self._round()
 
     def gradient(self) -> np.ndarray:
         """Gradient of each member's mean loss over all samples, without regularisation; (members, N), float64."""
@@ -96,7 +95,6 @@ class TorchWalk:
                 self._w -= mu * (self._gradient(self.x, self.y, self.n) + shrink * self._w)
                 if z is not None:
                     self._w += kick * z[k, seed]
-                self._round()
 
     def descend(
         self, orders: Sequence[np.ndarray], batch: int, rate: np.ndarray, decay: np.ndarray, begin: int, end: int
@@ -108,7 +106,6 @@ class TorchWalk:
             check_cancelled()
             x, y = self.samples[index].to(self.type), self.labels[index].to(self.type)
             self._w -= mu * (self._gradient(x[:, None], y[:, None], index.shape[1]) + shrink * self._w)
-            self._round()
 
     @torch.no_grad()
     def evaluate(self) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
@@ -120,19 +117,15 @@ class TorchWalk:
         active = [torch.zeros(len(loss), n, dtype=torch.bool, device=self.device) for n in self.sizes[1:-1]]
         for x, y in zip(self.samples.split(BLOCK), self.labels.split(BLOCK), strict=True):
             _, *hidden, output = functional_call(self.ensemble.module, self.ensemble.parameters(self._w), (x, True))
-            for lit, a in zip(active, hidden, strict=True):
-                lit |= (a > 0).any(1)
+            for units, a in zip(active, hidden, strict=True):
+                units |= (a > 0).any(1)
             margin = y * output[..., 0]
             loss += 0.5 * F.relu(1 - margin).square().sum(1)
             wrong += (margin <= 0).sum(1)
-        return (loss / self.n).cpu().numpy(), (wrong / self.n).cpu().numpy(), [lit.cpu().numpy() for lit in active]
+        return (loss / self.n).cpu().numpy(), (wrong / self.n).cpu().numpy(), [units.cpu().numpy() for units in active]
 
     def _columns(self, *values: np.ndarray) -> list[torch.Tensor]:
         return [torch.from_numpy(np.asarray(v, float)).to(self.device)[:, None] for v in values]
-
-    def _round(self) -> None:
-        if self.rounds:
-            self._w.copy_(self._w.to(self.type))
 
     def _gradient(self, x: torch.Tensor, y: torch.Tensor, n: int) -> torch.Tensor:
         """Gradient (members, N) in float64 on samples x (members or 1, blocks, samples, inputs) with labels y."""

@@ -440,7 +440,7 @@ def loss_history(prepared: xr.Dataset, walked: xr.Dataset) -> xr.DataArray:
     Parameters
     ----------
     prepared : Dataset
-        ``loss_history`` over ``steps``, as of :func:`deepmech.settle`.
+        ``loss_history`` over ``steps``, as of :func:`deepmech.prepare`.
     walked : Dataset
         ``loss`` over ``time``, in steps since the preparation.
     """

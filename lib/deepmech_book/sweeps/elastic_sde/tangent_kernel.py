@@ -25,7 +25,7 @@ from torch.func import functional_call, jacrev, vmap
 from deepmech.core.labels import over
 from deepmech.core.random import Stream
 from deepmech.sweeps import Sweep, to_records
-from deepmech.trainers.engines.compiled.lenet import Engine, padded
+from deepmech.trainers.engines.compiled.lenet import CompiledLeNet, padded
 from deepmech.trainers.lenet import initial_weights, sample_indices
 from deepmech.trainers.modules import LeNet
 from deepmech.trainers.run import one_thread
@@ -125,7 +125,7 @@ class Trial:
     def __init__(self, seed: int, data: Any, rate: float, at: np.ndarray, per_class: int) -> None:
         k, channels, stream = data.n_classes, data.shape[0], Stream.of(EXPERIMENT, seed)
         self.seed, self.data, self.at = seed, data, at
-        self.engine = Engine(initial_weights(stream, channels, k), rate, "float32")
+        self.engine = CompiledLeNet(initial_weights(stream, channels, k), rate, "float32")
         self._order = sample_indices(stream, data.y_train, k, int(at[-1]), None)
         self.label, self.log = data.y_train[self._order], np.empty((len(self._order), k), np.float32)
         own, members = Stream.of("tangent kernel", seed), [np.flatnonzero(data.y_test == c) for c in range(k)]
@@ -276,7 +276,7 @@ def _moves(trial: Trial) -> np.ndarray:
     return np.stack(found)
 
 
-def finite_moves(engine: Engine, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def finite_moves(engine: CompiledLeNet, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """What a whole step on each sample does to the logits of every other (sample, stepped on, logit); and the logits.
 
     ``x`` are images as the engine takes them; the engine is left as it was.

@@ -26,12 +26,13 @@ from deepmech.core.labels import over
 from deepmech.core.provenance import cores
 from deepmech.core.random import Stream
 from deepmech.sweeps import Sweep, to_records
-from deepmech.trainers.engines.compiled.langevin import CompiledWalk, Loss, layer_sizes
-from deepmech.trainers.langevin import Dynamics, Preparation, Walker, prepare
+from deepmech.trainers.engines.compiled.langevin import CompiledWalk, layer_sizes
+from deepmech.trainers.langevin import Dynamics, Preparation, WalkMember, run_preparation
 from deepmech_book.sweeps.glass import surfaces as shape
 from deepmech_book.sweeps.glass import walks
 from deepmech_book.sweeps.glass.binary_glass import BinaryGlass
 from deepmech_book.sweeps.glass.data import binary, fingerprint
+from deepmech_book.sweeps.glass.hinge_loss import HingeLoss
 from deepmech_book.sweeps.policy import verification_policy
 
 GLASS = "glass"
@@ -329,7 +330,7 @@ def _survivors(
     """
     found: list[np.ndarray] = []
     for k in range(20):
-        made = prepare([Walker(dynamics, preparation, seed + 100 * k, "glass walks")], data)[0]
+        made = run_preparation([WalkMember(dynamics, preparation, seed + 100 * k, "glass walks")], data)[0]
         if made.state == "finished":
             found.append(made.weights)
         if len(found) == 2:
@@ -354,7 +355,7 @@ def _network(
     scaled = walks.temperature_at(temperature, len(loaded.x))
     dynamics = Dynamics(width=width, regularisation=regularisation, temperature=scaled, learning_rate=walks.RATE)
     start, other, left_out = _survivors(seed, dynamics, Preparation(**preparation), loaded)
-    loss, factor = Loss(sizes, loaded.x, loaded.y, regularisation), walks.P_D / temperature
+    loss, factor = HingeLoss(sizes, loaded.x, loaded.y, regularisation), walks.P_D / temperature
     walker = CompiledWalk(sizes, loaded.x, loaded.y, "float64")
     stream, noise = Stream.of("landscape walk", seed), float(dynamics.noise(len(loaded.x)))
     rate = float(preparation["learning_rate"])

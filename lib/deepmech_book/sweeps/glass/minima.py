@@ -10,7 +10,7 @@ import xarray as xr
 
 from deepmech.core.labels import over
 from deepmech.sweeps import Sweep
-from deepmech.trainers.langevin import Dynamics, Preparation, settle
+from deepmech.trainers.langevin import Dynamics, Preparation, prepare
 from deepmech_book.sweeps.glass.data import Binary, binary, fingerprint
 from deepmech_book.sweeps.policy import verification_policy
 
@@ -89,8 +89,8 @@ def plane(
 
 @verification_policy()
 def rest(cells: xr.Dataset, data: dict[str, Any], preparation: dict[str, Any]) -> xr.Dataset:
-    """Prepare one network per cell; variables of :func:`~deepmech.trainers.langevin.settle` without its history."""
-    made = settle(
+    """Prepare one network per cell; variables of :func:`~deepmech.trainers.langevin.prepare` without its history."""
+    made = prepare(
         Dynamics(width=cells["width"], regularisation=cells["regularisation"]),
         Preparation(**preparation),
         binary(**data),

@@ -21,7 +21,7 @@ from deepmech.core.labels import over
 from deepmech.metrics import glass
 from deepmech.sweeps import Sweep, to_records
 from deepmech.trainers.engines.compiled.langevin import CompiledWalk, layer_sizes, n_weights
-from deepmech.trainers.langevin import Dynamics, Preparation, Walker, log_times, prepare, walk
+from deepmech.trainers.langevin import Dynamics, Preparation, WalkMember, log_times, run_preparation, walk
 from deepmech_book.sweeps.glass.data import Binary, binary, fingerprint
 from deepmech_book.sweeps.policy import verification_policy
 
@@ -410,8 +410,8 @@ def walked(
 
     They are float64, (dynamics, stop, weight), flat, layer after layer, each (units above, units below).
     """
-    first = Walker(dynamics[0], Preparation(**preparation), seed, "glass walks")
-    start = prepare([first], data)[0].weights
+    first = WalkMember(dynamics[0], Preparation(**preparation), seed, "glass walks")
+    start = run_preparation([first], data)[0].weights
     network, found = CompiledWalk(first.sizes(data), data.x, data.y, dynamics[0].dtype), []
     for one in dynamics:
         network.set(start)

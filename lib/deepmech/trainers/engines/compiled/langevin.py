@@ -53,7 +53,7 @@ def _rows(typingctx, sizes, ending, out, o, s, w, w0, wj, wk, a, a0, count, acti
     def codegen(context, b, signature, args):
         code = Vectors(context, b, out.dtype)
         chosen, how, _, o_, s_, _, w0_, wj_, wk_, _, a0_, count_, _, c0_ = args
-        to, weights, below, lit = (code.pointer(signature.args[n], args[n]) for n in (2, 5, 9, 12))
+        to, weights, below, mask = (code.pointer(signature.args[n], args[n]) for n in (2, 5, 9, 12))
         number = o_.type
 
         def emit(n_rows: int, n_vectors: int) -> None:
@@ -71,7 +71,7 @@ def _rows(typingctx, sizes, ending, out, o, s, w, w0, wj, wk, a, a0, count, acti
                 for v in range(n_vectors):
                     value = sums[j * n_vectors + v]
                     shift = b.add(b.mul(number(j), s_), number(v * code.lanes))
-                    test = b.select(masked, code.load(lit, b.add(c0_, shift)), value)
+                    test = b.select(masked, code.load(mask, b.add(c0_, shift)), value)
                     kept = b.select(b.fcmp_ordered(">", test, code.zero), value, code.zero)
                     code.store(b.select(plain, value, kept), to, b.add(o_, shift))
 
@@ -172,19 +172,16 @@ def vectors(dtype: str) -> int:
 
 
 class Net(NamedTuple):
-    """One network: units of its ``sizes``, weights ``w`` in float64 and ``v`` in the type of products, gradient ``g``.
-
-    Weights are flat. With ``rounds`` they are rounded to the type of ``v`` after every step, as if kept in it.
-    """
+    """One network: units of its ``sizes``, flat weights (``w`` in float64, ``v`` in the type of products), and their
+    gradient ``g``."""
 
     sizes: np.ndarray
     w: np.ndarray
     v: np.ndarray
     g: np.ndarray
-    rounds: bool
 
 
-class Data(NamedTuple):
+class Samples(NamedTuple):
     """All samples in blocks of ``block``, filled up with zeros, flat, and as they are; all in the type of products."""
 
     x: np.ndarray
@@ -196,7 +193,7 @@ class Data(NamedTuple):
     block: int
 
 
-class Room(NamedTuple):
+class Workspace(NamedTuple):
     """Work space, flat."""
 
     a: np.ndarray
@@ -214,12 +211,12 @@ class Room(NamedTuple):
 
 
 @njit(**INSIDE)
-def _block(net, room, x, x0, y, y0, n, s, scale):
+def _block(net, workspace, x, x0, y, y0, n, s, scale):
     """Add to ``net.g`` the gradient of scale · Σ_b ½ max(0, 1 - y_b f_b)² over one block of samples.
 
     The block is x[x0 + i s + b], y[y0 + b] with b < n, ``n`` a multiple of a vector's length, padded with zeros.
     """
-    w, g, sizes, a, d = net.v, net.g, net.sizes, room.a, room.d
+    w, g, sizes, a, d = net.v, net.g, net.sizes, workspace.a, workspace.d
     # As plain integers: for every literal number numba would compile the products once more.
     relu, linear, where_active = np.int64(RELU), np.int64(LINEAR), np.int64(WHERE_ACTIVE)
     none, one_by_one = np.int64(0), np.int64(1)
@@ -247,7 +244,7 @@ def _block(net, room, x, x0, y, y0, n, s, scale):
         up, down = (i % 2) * layer, ((i - 1) % 2) * layer
         start -= m * k
         inputs, first = (x, x0) if i == 1 else (a, below)
-        pairs(g, start, d, up, m, inputs, first, k, s, n, room.small)
+        pairs(g, start, d, up, m, inputs, first, k, s, n, workspace.small)
         if i > 1:
             rows(where_active, d, down, k, w, start, one_by_one, k, d, up, m, a, below, s, n)
 
@@ -268,7 +265,7 @@ def _gather(x, y, samples, labels, chosen, s, n):
 
 
 @njit(**OPTIONS)
-def advance(net, data, room, order, batch, rate, decay, noise, key, purpose, begin, end):
+def advance(net, data, workspace, order, batch, rate, decay, noise, key, purpose, begin, end):
     """Steps ``begin`` … ``end`` - 1 of w -= rate (∂loss/∂w + decay · w) + noise · ξ (Eq. 3).
 
     With ``batch`` 0 the loss is that of all samples, and steps are numbered for their random numbers, which have this
@@ -280,7 +277,7 @@ def advance(net, data, room, order, batch, rate, decay, noise, key, purpose, beg
     for step in range(begin, end):
         begun, held_by, x, y = 0, data.labels.shape[0], data.x, data.y
         if batch > 0:
-            begun, x, y = step * batch, room.x, room.y
+            begun, x, y = step * batch, workspace.x, workspace.y
             held_by = min((step + 1) * batch, order.shape[0]) - begun
         for i in range(g.shape[0]):
             g[i] = 0.0
@@ -290,23 +287,20 @@ def advance(net, data, room, order, batch, rate, decay, noise, key, purpose, beg
             x0, y0 = (0, 0) if batch > 0 else (head * net.sizes[0], head)
             if batch > 0:
                 _gather(x, y, data.samples, data.labels, order[begun + head : begun + head + held], s, n)
-            _block(net, room, x, x0, y, y0, n, s, 1.0 / held_by)
+            _block(net, workspace, x, x0, y, y0, n, s, 1.0 / held_by)
         if noise > 0:
-            fill_bits(room.bits, key, np.uint64(step), purpose)
-            fill_normal(room.z, room.bits)
+            fill_bits(workspace.bits, key, np.uint64(step), purpose)
+            fill_normal(workspace.z, workspace.bits)
         for i in range(w.shape[0]):
             new = w[i] - rate * (g[i] + decay * w[i])
-            w[i] = new + noise * room.z[i] if noise > 0 else new
+            w[i] = new + noise * workspace.z[i] if noise > 0 else new
         for i in range(w.shape[0]):
             v[i] = V(w[i])
-            w[i] = np.float64(v[i]) if net.rounds else w[i]
 
 
-#: Types of (weights, products) for each ``dtype`` of a spec.
-TYPES = {"float32": ("float32", "float32"), "float64": ("float64", "float64"), "mixed": ("float64", "float32")}
+#: Types of products for each ``dtype`` of a spec; weights are float64.
+TYPES = {"mixed": "float32", "float64": "float64"}
 _NO_ORDER, _NO_STREAM, _THERMAL = np.zeros(1, np.int64), Stream(0), np.uint64(stream_id("thermal"))
-LOSS_BLOCK = 64
-"""Samples at a time in :class:`Loss`."""
 CACHE = 32 * 1024
 """Bytes that one layer's activations of one block may take: the nearest cache of today's processors."""
 
@@ -350,12 +344,12 @@ class CompiledWalk:
     ----------
     sizes : units of every layer, :func:`layer_sizes`.
     x : (n, d), standardised inputs; ``y`` : (n,), labels ±1.
-    dtype : ``"float32"``, ``"float64"``, or ``"mixed"``: weights in float64, products in float32.
+    dtype : ``"mixed"``, weights in float64 and products in float32, or ``"float64"``.
     """
 
-    def __init__(self, sizes: Sequence[int], x: np.ndarray, y: np.ndarray, dtype: str = "float32"):
+    def __init__(self, sizes: Sequence[int], x: np.ndarray, y: np.ndarray, dtype: str = "mixed"):
         self.sizes = np.array(sizes, np.int64)
-        weight_type, self.type = TYPES[dtype]
+        self.type = TYPES[dtype]
         self.n, lanes, self._given = len(x), vectors(self.type), (x, y)
         widest = int(self.sizes[1:].max())
         unit = WIDE * lanes
@@ -366,19 +360,19 @@ class CompiledWalk:
         samples, labels = (np.ascontiguousarray(v, dtype=self.type) for v in (x.T, y))
         padded = np.zeros((len(samples), blocks * self.block), self.type)
         padded[:, : self.n] = samples
-        room = {name: aligned(n * self.block, self.type) for name, n in {
+        workspace = {name: aligned(n * self.block, self.type) for name, n in {
             "a": (len(sizes) - 2) * widest, "d": 2 * widest, "x": len(samples), "y": 1,
         }.items()}  # fmt: skip
         small = aligned(SQUARE**2, self.type)
         #: Weights, the same in the type of the products, and their gradient.
         w, v, g = (np.zeros(n_weights(sizes), t) for t in ("float64", self.type, "float64"))
         even = len(g) + len(g) % 2
-        self._room = Room(**room, small=small, bits=np.empty(even, np.uint32), z=np.empty(even))
-        self._net = Net(self.sizes, w, v, g, weight_type != "float64")
+        self._workspace = Workspace(**workspace, small=small, bits=np.empty(even, np.uint32), z=np.empty(even))
+        self._net = Net(self.sizes, w, v, g)
         blocked = aligned(padded.size, self.type), aligned(blocks * self.block, self.type)
         blocked[0][:] = padded.reshape(len(padded), blocks, self.block).transpose(1, 0, 2).ravel()
         blocked[1][: self.n] = labels
-        self._data = Data(*blocked, samples, labels, self.block)
+        self._data = Samples(*blocked, samples, labels, self.block)
 
     @property
     def w(self) -> np.ndarray:
@@ -389,7 +383,7 @@ class CompiledWalk:
         """Put the network at these weights, (1, N) or flat."""
         with np.errstate(over="ignore"):  # what is beyond the type of products has diverged
             self._net.v[:] = weights
-        self._net.w[:] = self._net.v if self._net.rounds else weights
+        self._net.w[:] = weights
 
     def gradient(self) -> np.ndarray:
         """Gradient of the mean loss over all samples, without regularisation; (1, N), float64."""
@@ -417,7 +411,7 @@ class CompiledWalk:
         check_cancelled()
         how = (np.asarray(number, float).item() for number in (rate, decay, noise))
         advance(
-            self._net, self._data, self._room, order, batch, *how, np.uint64(stream.key), _THERMAL, begin, end
+            self._net, self._data, self._workspace, order, batch, *how, np.uint64(stream.key), _THERMAL, begin, end
         )  # fmt: skip
 
 
@@ -439,77 +433,3 @@ def evaluate(
         start += size
     margin = np.asarray(y, float) * a[:, 0]
     return float(0.5 * (np.maximum(0, 1 - margin) ** 2).mean()), float((margin <= 0).mean()), active
-
-
-class Loss:
-    """The loss of one network as a function of its flat weights: what the landscape page descends and slices.
-
-    Mean quadratic hinge loss with weight decay (Eqs. 1, 2) of a bias-free ReLU network, in float64.
-
-    ``sizes``, ``x`` and ``y`` are as for :class:`CompiledWalk`; ``regularisation`` is λ ≥ 0.
-
-    Examples
-    --------
-    With weights at zero every sample has loss ½, and with ReLU units no gradient:
-
-    >>> loss = Loss((2, 3, 1), np.ones((4, 2)), np.array([1.0, -1, 1, -1]))
-    >>> value, gradient = loss(np.zeros(9))
-    >>> value, abs(gradient).max()
-    (0.5, np.float64(0.0))
-    """
-
-    def __init__(self, sizes: Sequence[int], x: np.ndarray, y: np.ndarray, regularisation: float = 0.0):
-        if not np.isfinite(regularisation) or regularisation < 0:
-            raise ValueError(f"Loss: regularisation = {regularisation!r}: must be a number >= 0")
-        self.sizes, self.regularisation = np.array(sizes, np.int64), float(regularisation)
-        self._engine = CompiledWalk(sizes, x, y, "float64")
-        self._x, self._y = np.ascontiguousarray(x.T, float), np.ascontiguousarray(y, float)
-        self._a = np.empty((2, int(self.sizes[1:].max()), LOSS_BLOCK))
-
-    def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
-        """Loss and gradient, weight decay included."""
-        return self.value(weights), self.gradient(weights)
-
-    def gradient(self, weights: np.ndarray) -> np.ndarray:
-        """Gradient of the loss, weight decay included, flat."""
-        self._engine.set(weights)
-        return self._engine.gradient()[0] + self.regularisation * np.asarray(weights, float)
-
-    def value(self, weights: np.ndarray) -> float:
-        """Loss, weight decay included."""
-        w = np.ascontiguousarray(weights, float)
-        half = 0.5 * self.regularisation * float(w @ w)
-        return float(_value(w, self.sizes, self._x, self._y, self._a)) / len(self._y) + half
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
-def _value(w, sizes, x, y, a):
-    """Sum over samples of ½ max(0, 1 - y f)²; ``a`` holds two layers of one block of samples, by turns."""
-    last = sizes.shape[0] - 1
-    total = 0.0
-    for begin in range(0, y.shape[0], LOSS_BLOCK):
-        held = min(LOSS_BLOCK, y.shape[0] - begin)
-        start = 0
-        for i in range(1, last + 1):
-            m, k, to = sizes[i], sizes[i - 1], i % 2
-            for j in range(m):
-                row = a[to, j]
-                for b in range(held):
-                    row[b] = 0.0
-                for u in range(k):
-                    weight = w[start + j * k + u]
-                    if i == 1:
-                        for b in range(held):
-                            row[b] += weight * x[u, begin + b]
-                    else:
-                        below = a[1 - to, u]
-                        for b in range(held):
-                            row[b] += weight * below[b]
-                if i < last:
-                    for b in range(held):
-                        row[b] = max(row[b], 0.0)
-            start += m * k
-        for b in range(held):
-            gap = max(1.0 - y[begin + b] * a[last % 2, 0, b], 0.0)  # in this order nan stays
-            total += 0.5 * gap * gap
-    return total

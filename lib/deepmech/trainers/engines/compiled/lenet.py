@@ -333,7 +333,7 @@ def padded(x: np.ndarray, n_channels: int, dtype: str) -> np.ndarray:
     return out.reshape(len(x), -1)
 
 
-class Engine:
+class CompiledLeNet:
     """Trains one network by single-sample gradient descent."""
 
     def __init__(self, weights: list[tuple[np.ndarray, np.ndarray]], learning_rate: float, dtype: str) -> None:

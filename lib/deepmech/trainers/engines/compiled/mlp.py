@@ -24,7 +24,6 @@ activation); each kind is compiled when a network first wants it.
 from __future__ import annotations
 
 from dataclasses import fields
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -97,7 +96,7 @@ def _emit_tile(context: Any, builder: Any, signature: Any, arguments: Any) -> An
 
 
 @intrinsic
-def view(typing, flat, start, rows, columns):
+def _view(typing, flat, start, rows, columns):
     """``flat[start:][:rows * columns]`` as a matrix, which nothing checks and which keeps ``flat`` not alive."""
     i = types.intp
 
@@ -112,6 +111,9 @@ def view(typing, flat, start, rows, columns):
         return made._getvalue()
 
     return types.Array(flat.dtype, 2, "C")(flat, i, i, i), emit
+
+
+view: Any = _view
 
 
 @intrinsic
@@ -186,6 +188,8 @@ BLOCK = 64
 #: Rows of the coefficients of a hidden layer: its activation is LeakyReLU(TIMES h + PLUS), and the derivative with
 #: respect to h is TIMES d - LEVEL - TILT (h - CENTRE), where d is that with respect to what LeakyReLU gets.
 TIMES, PLUS, CENTRE, LEVEL, TILT = range(5)
+#: For what is compiled as if it stood where it is called.
+PART = {**INSIDE, "inline": "always"}
 #: As plain integers: for every literal number numba would compile what it is given to once more.
 NO, ONE = np.int64(0), np.int64(1)
 
@@ -303,7 +307,7 @@ def moments(s, sums, n, mean, variance):
 
 
 @njit(**INSIDE)
-def follow(mean, variance, n, bias, running_mean, running_var):
+def track(mean, variance, n, bias, running_mean, running_var):
     """Running statistics of BatchNorm: averages with weight 0.1, of the unbiased variance."""
     for j in range(mean.shape[0]):
         running_mean[j] += MOMENTUM * (mean[j] + bias[j] - running_mean[j])
@@ -519,148 +523,153 @@ def _loss(out, net, data, labels, index, last):
     return loss
 
 
-@njit(**INSIDE)
-def _learn(p, g, moments, adams, rate, momentum, t):
-    if adams:
-        adam(p, g, moments[0], moments[1], rate, t)
+@njit(**PART)
+def _weight(net, vector, layer):
+    """A layer's weight (units below, padded units) in ``vector``, which is ``p`` or ``g``."""
+    return view(vector, net.weight[layer], net.units[layer - 1], net.padded[layer])
+
+
+@njit(**PART)
+def _inputs(net, work, data, steps, index, step):
+    """The batch with its noise, normalised but not yet scaled if there is BatchNorm."""
+    n = index.shape[0]
+    x = work.x[:n]
+    if steps.noise != 0 or n != data.x.shape[0]:
+        _take(x, data.x, index, work.normals, step, net.units[0], steps.noise)
+        if net.normed:
+            wide = x.shape[1]
+            standardise(x, net.mean[0], net.variance[0], view(work.partial, 0, 3, wide), view(work.sums, 0, 2, wide))
+    if net.normed:
+        mean, variance = net.mean[0, : net.units[0]], net.variance[0, : net.units[0]]
+        track(mean, variance, n, net.unlearnt[0], net.running_mean[0], net.running_var[0])
+    return x
+
+
+@njit(**PART)
+def _activations(work, steps, x, layer, drawn, start, stop):
+    """What the samples of a block are below ``layer``: inputs, or activations, which are made anew."""
+    lower = x[start:stop]
+    if layer > 1:
+        lower = work.lower[: stop - start]
+        activate(
+            work.h[layer - 2, start:stop], lower, work.coefficients[layer - 2], steps.positive[layer - 2],
+            steps.negative[layer - 2], work.keep[drawn, layer - 2], start, steps.dropped,
+        )  # fmt: skip
+    return lower
+
+
+@njit(**PART)
+def _forward(net, work, steps, x, drawn, partial, sums):
+    """Fill ``work.h``, its coefficients and ``work.out``; whether the last pass went from the first block on."""
+    n, last = x.shape[0], net.units.shape[0] - 1
+    forward = False
+    for layer in range(1, last + 1):
+        weight, below = _weight(net, net.p, layer), net.units[layer - 1]
+        if layer == 1 and net.normed:
+            _fold(weight, work.folded, net.p[net.gain[0] :])
+            weight = work.folded
+        # Every pass begins with the blocks that the one before it left in the cache.
+        forward = not forward
+        for q in range((n + BLOCK - 1) // BLOCK):
+            start, stop = _block(q, n, forward)
+            lower = _activations(work, steps, x, layer, drawn, start, stop)
+            if layer == last:
+                multiply(work.out[start:stop], lower, lower.shape[1], ONE, weight, below, NO, lower[:0])
+                continue
+            h, (after, end) = work.h[layer - 1, start:stop], _block(q + 1, n, forward)
+            multiply(h, lower, lower.shape[1], ONE, weight, below, NO, work.h[layer - 1, after:end])
+            if net.normed:
+                add_moments(h, q == 0, partial, sums)
+        if layer < last:
+            units, mean, variance = net.units[layer], net.mean[layer], net.variance[layer]
+            if net.normed:
+                moments(partial, sums, n, mean, variance)
+                average = net.running_mean[layer], net.running_var[layer]
+                track(mean[:units], variance[:units], n, net.unlearnt[layer], average[0], average[1])
+            gain, shift = net.p[net.gain[layer] :], net.p[net.shift[layer] :]
+            _coefficients(work.coefficients[layer - 1], gain, shift, mean, variance, units, net.normed)
+    return forward
+
+
+@njit(**PART)
+def _backward(net, work, steps, x, drawn, partial, sums, forward):
+    """Fill ``net.g`` but for the last bias, from the derivatives in ``work.out`` and what :func:`_forward` left."""
+    n, last = x.shape[0], net.units.shape[0] - 1
+    for layer in range(last, 0, -1):
+        units, below = net.units[layer], net.units[layer - 1]
+        turned = view(work.turned, 0, units, net.padded[layer - 1])
+        if layer > 1:
+            transpose(_weight(net, net.p, layer), turned, below)
+        for j in range(sums.shape[1]):
+            sums[0, j] = sums[1, j] = 0
+        forward = not forward
+        for q in range((n + BLOCK - 1) // BLOCK):
+            start, stop = _block(q, n, forward)
+            after, end = _block(q + 1, n, forward)
+            upper = work.out[start:stop]
+            if layer < last:
+                upper = work.upper[: stop - start]
+                through_norm(work.d[start:stop], work.h[layer - 1, start:stop], upper, work.coefficients[layer - 1])
+            lower = _activations(work, steps, x, layer, drawn, start, stop)
+            d_weight = _weight(net, net.g, layer)
+            multiply(d_weight, lower, ONE, lower.shape[1], upper, stop - start, ONE, work.d[after:end])
+            if layer > 1:
+                d, ahead = work.d[start:stop], work.h[layer - 2, after:end]
+                multiply(d, upper, upper.shape[1], ONE, turned, units, NO, ahead)
+                derivative(
+                    d, work.h[layer - 2, start:stop], work.coefficients[layer - 2], steps.positive[layer - 2],
+                    steps.negative[layer - 2], work.keep[drawn, layer - 2], start, steps.dropped, partial,
+                )  # fmt: skip
+                for j in range(sums.shape[1]):
+                    sums[0, j] += partial[0, j]
+                    sums[1, j] += partial[1, j]
+        if layer > 1:
+            gain, shift = net.gain[layer - 1], net.shift[layer - 1]
+            _finish_layer(
+                work.coefficients[layer - 2], net.p[gain:], net.g[gain:], net.g[shift:], net.variance[layer - 1], below,
+                n, sums, net.normed, net.bias,
+            )  # fmt: skip
+    if net.normed:
+        gain = net.gain[0]
+        _scale_inputs(_weight(net, net.p, 1), _weight(net, net.g, 1), net.p[gain:], net.g[gain:], net.units[1])
+
+
+@njit(**PART)
+def _update(net, steps, t):
+    """The ``t``-th step, from 1, of the optimiser, after weight decay."""
+    if steps.kept != 1:
+        kept = net.p.dtype.type(steps.kept)
+        for i in range(net.p.shape[0]):
+            net.p[i] *= kept
+    if steps.adam:
+        adam(net.p, net.g, net.moments[0], net.moments[1], steps.rate, t)
     else:
-        sgd(p, g, moments[0], rate, momentum)
+        sgd(net.p, net.g, net.moments[0], steps.rate, steps.momentum)
 
 
 @njit(**OPTIONS)
 def run_steps(net, work, data, steps, learns, total):
     """Steps of an epoch; returns ``total`` and the loss of every sample, taken before its step's update.
 
-    Leaves the last batch's gradient in ``net.g``; unless it ``learns``, parameters stay as they are. One function with
-    all that a step does: whatever is compiled on its own is compiled again wherever it is called.
+    Leaves the last batch's gradient in ``net.g``; unless it ``learns``, parameters stay as they are. Its parts are
+    inlined: whatever is compiled on its own is compiled again wherever it is called.
     """
-    last = net.units.shape[0] - 1
-    T = net.p.dtype.type
-    dropped, size = steps.dropped, steps.size
-    inputs, first = net.units[0], net.padded[1]
-    partial: Any = view(work.partial, 0, 3, first)  # type: ignore[call-arg]
-    sums: Any = view(work.sums, 0, 2, first)
-    for begin in range(0, steps.order.shape[0], size):
-        index, labels = steps.order[begin : begin + size], steps.labels[begin : begin + size]
-        step = begin // size
-        drawn = step if dropped else 0
-        n = index.shape[0]
-        blocks = (n + BLOCK - 1) // BLOCK
-
-        # The batch with its noise, normalised but not yet scaled if there is BatchNorm.
-        x = work.x[:n]
-        if steps.noise != 0 or n != data.x.shape[0]:
-            _take(x, data.x, index, work.normals, step, inputs, steps.noise)
-            if net.normed:
-                wide = x.shape[1]
-                standardise(
-                    x, net.mean[0], net.variance[0], view(work.partial, 0, 3, wide), view(work.sums, 0, 2, wide)
-                )
-        if net.normed:
-            mean, variance = net.mean[0, :inputs], net.variance[0, :inputs]
-            follow(mean, variance, n, net.unlearnt[0], net.running_mean[0], net.running_var[0])
-        first_weight = view(net.p, net.weight[1], inputs, first)
-        if net.normed:
-            _fold(first_weight, work.folded, net.p[net.gain[0] :])
-            first_weight = work.folded
-
-        forward = False
-        for layer in range(1, last + 1):
-            weight = view(net.p, net.weight[layer], net.units[layer - 1], net.padded[layer])
-            if layer == 1:
-                weight = first_weight
-            # Every pass begins with the blocks that the one before it left in the cache.
-            forward = not forward
-            for q in range(blocks):
-                start, stop = _block(q, n, forward)
-                lower = x[start:stop]
-                if layer > 1:
-                    lower = work.lower[: stop - start]
-                    activate(
-                        work.h[layer - 2, start:stop], lower, work.coefficients[layer - 2], steps.positive[layer - 2],
-                        steps.negative[layer - 2], work.keep[drawn, layer - 2], start, dropped,
-                    )  # fmt: skip
-                if layer == last:
-                    multiply(
-                        work.out[start:stop], lower, lower.shape[1], ONE, weight, net.units[layer - 1], NO, lower[:0]
-                    )
-                    continue
-                h, (after, end) = work.h[layer - 1, start:stop], _block(q + 1, n, forward)
-                below = net.units[layer - 1]
-                multiply(h, lower, lower.shape[1], ONE, weight, below, NO, work.h[layer - 1, after:end])
-                if net.normed:
-                    add_moments(h, q == 0, partial, sums)
-            if layer < last:
-                units = net.units[layer]
-                mean, variance = net.mean[layer], net.variance[layer]
-                if net.normed:
-                    moments(partial, sums, n, mean, variance)
-                    follow(
-                        mean[:units], variance[:units], n, net.unlearnt[layer], net.running_mean[layer],
-                        net.running_var[layer],
-                    )  # fmt: skip
-                _coefficients(
-                    work.coefficients[layer - 1], net.p[net.gain[layer] :], net.p[net.shift[layer] :], mean, variance,
-                    units, net.normed,
-                )  # fmt: skip
-
+    last, first = net.units.shape[0] - 1, net.padded[1]
+    partial = view(work.partial, 0, 3, first)
+    sums = view(work.sums, 0, 2, first)
+    for begin in range(0, steps.order.shape[0], steps.size):
+        index, labels = steps.order[begin : begin + steps.size], steps.labels[begin : begin + steps.size]
+        step, n = begin // steps.size, index.shape[0]
+        drawn = step if steps.dropped else 0
+        x = _inputs(net, work, data, steps, index, step)
+        forward = _forward(net, work, steps, x, drawn, partial, sums)
         loss = _loss(work.out[:n], net, data, labels, index, last)
-        for layer in range(last, 0, -1):
-            d_weight = view(net.g, net.weight[layer], net.units[layer - 1], net.padded[layer])
-            turned = view(work.turned, 0, net.units[layer], net.padded[layer - 1])
-            if layer > 1:
-                weight = view(net.p, net.weight[layer], net.units[layer - 1], net.padded[layer])
-                transpose(weight, turned, net.units[layer - 1])
-            for j in range(first):
-                sums[0, j] = sums[1, j] = 0
-            forward = not forward
-            for q in range(blocks):
-                start, stop = _block(q, n, forward)
-                after, end = _block(q + 1, n, forward)
-                upper = work.out[start:stop]
-                if layer < last:
-                    upper = work.upper[: stop - start]
-                    through_norm(work.d[start:stop], work.h[layer - 1, start:stop], upper, work.coefficients[layer - 1])
-                lower = x[start:stop]
-                if layer > 1:
-                    lower = work.lower[: stop - start]
-                    activate(
-                        work.h[layer - 2, start:stop], lower, work.coefficients[layer - 2], steps.positive[layer - 2],
-                        steps.negative[layer - 2], work.keep[drawn, layer - 2], start, dropped,
-                    )  # fmt: skip
-                multiply(d_weight, lower, ONE, lower.shape[1], upper, stop - start, ONE, work.d[after:end])
-                if layer > 1:
-                    d = work.d[start:stop]
-                    ahead = work.h[layer - 2, after:end]
-                    multiply(d, upper, upper.shape[1], ONE, turned, net.units[layer], NO, ahead)
-                    derivative(
-                        d, work.h[layer - 2, start:stop], work.coefficients[layer - 2], steps.positive[layer - 2],
-                        steps.negative[layer - 2], work.keep[drawn, layer - 2], start, dropped, partial,
-                    )  # fmt: skip
-                    for j in range(first):
-                        sums[0, j] += partial[0, j]
-                        sums[1, j] += partial[1, j]
-            if layer > 1:
-                gain, shift = net.gain[layer - 1], net.shift[layer - 1]
-                _finish_layer(
-                    work.coefficients[layer - 2], net.p[gain:], net.g[gain:], net.g[shift:], net.variance[layer - 1],
-                    net.units[layer - 1], n, sums, net.normed, net.bias,
-                )  # fmt: skip
-        if net.normed:
-            gain = net.gain[0]
-            first_weight, product = (
-                view(net.p, net.weight[1], inputs, first), view(net.g, net.weight[1], inputs, first),
-            )  # fmt: skip
-            _scale_inputs(first_weight, product, net.p[gain:], net.g[gain:], net.units[1])
+        _backward(net, work, steps, x, drawn, partial, sums, forward)
         # Sums are made in float64, but a loss beyond the working precision is none: so it is in the other engines.
-        finite = np.isfinite(T(loss * (net.units[last] if data.squared else 1)))
+        finite = np.isfinite(net.p.dtype.type(loss * (net.units[last] if data.squared else 1)))
         total += (loss / n if finite else np.inf) * n
-        if learns and steps.kept != 1:
-            kept = T(steps.kept)
-            for i in range(net.p.shape[0]):
-                net.p[i] *= kept
         if learns:
-            _learn(net.p, net.g, net.moments, steps.adam, steps.rate, steps.momentum, steps.first + step + 1)
+            _update(net, steps, steps.first + step + 1)
     return total
 
 
@@ -770,7 +779,7 @@ class Steps(NamedTuple):
     """Of the parameters, before each step: 1 - rate · weight decay."""
 
 
-def unknown(network: Any, training: Training) -> str:
+def unsupported(network: Any, training: Training) -> str:
     """What in the specs of one member this engine does not know, in words; empty if nothing.
 
     Types have to be the very types: what derives from a known spec may mean something else.
@@ -778,7 +787,7 @@ def unknown(network: Any, training: Training) -> str:
     Examples
     --------
     >>> from deepmech.trainers import CNN
-    >>> unknown(CNN(), Training())
+    >>> unsupported(CNN(), Training())
     'CNN'
     """
     for spec, kind in ((network, MLP), (training, Training)):
@@ -818,16 +827,6 @@ class CompiledMLP:
             "std": float(np.std(data.x_train, dtype=np.float64)),
         }  # fmt: skip
 
-    @staticmethod
-    def bytes_per_member(member: Member, shared: dict[str, Any]) -> int:
-        """About what one member takes at the height of an epoch, in bytes."""
-        sizes, n = member.sizes(shared["n_inputs"], shared["n_classes"] or 1), len(shared["raw"])
-        size = member.training.batch_size
-        batch, item = n if size is None else min(n, int(size)), np.dtype(str(member.training.dtype)).itemsize
-        weights, units = sum(a * b for a, b in pairwise(sizes)), sum(sizes) + 3 * max(sizes)
-        noise = 8 * n * sizes[0] if np.any(member.training.data_noise) else 0
-        return item * (6 * weights + batch * units) + noise + n * sum(sizes[1:-1]) // 8
-
     def __init__(self, member: Member, shared: dict[str, Any]):
         assert isinstance(member.network, MLP)
         self.member, self.spec, self.shared = member, member.network, shared
@@ -836,7 +835,7 @@ class CompiledMLP:
         self.dtype = str(member.training.dtype)
         self.net = self._net()
         self.data = Data(shared["raw"], shared["targets"], str(member.training.loss) == "mse")
-        self.work, self._room = self._buffers(0, 0, False, False), (0, 0, False, False)
+        self.work, self._made_for = self._buffers(0, 0, False, False), (0, 0, False, False)
         self.masked = np.array([stream_id(f"dropout {i}") for i in range(1, len(self.sizes) - 1)], np.uint64)
 
     def _net(self) -> Net:
@@ -913,9 +912,9 @@ class CompiledMLP:
         """Work space, and what holds in the steps over the samples in ``order``; their random numbers are drawn."""
         n, spec, shared, stream = len(self.data.x), self.member.training, self.shared, self.member.stream
         need = size, -(-len(order) // size), now.dropout > 0, now.data_noise > 0
-        if any(wanted > has for wanted, has in zip(need, self._room, strict=True)):
-            self._room = tuple(map(max, zip(need, self._room, strict=True)))  # type: ignore[assignment]
-            self.work = self._buffers(*self._room)
+        if any(wanted > has for wanted, has in zip(need, self._made_for, strict=True)):
+            self._made_for = tuple(map(max, zip(need, self._made_for, strict=True)))  # type: ignore[assignment]
+            self.work = self._buffers(*self._made_for)
         work, steps, key = self.work, need[1], np.uint64(stream.key)
         rates, wrong = np.array(self.member.rates(now.dropout)), round(now.label_noise * 65536)
         drop = np.round(rates * 65536).astype(np.int64)

@@ -19,8 +19,10 @@ from typing import Any
 from llvmlite import ir
 from numba.core import cgutils
 
-#: Kernels make and keep no arrays: counting references, and wrappers for C, would only be more to compile.
-OPTIONS = {"nogil": True, "cache": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
+from deepmech.core.compiled import KERNEL
+
+#: How kernels are compiled.
+OPTIONS = {**KERNEL, "cache": True}
 #: The same for what Python never calls.
 INSIDE = {**OPTIONS, "no_cpython_wrapper": True}
 BYTES = 64
