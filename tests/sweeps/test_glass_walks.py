@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from deepmech import Dynamics, Preparation, over, settle, sweeps
+from deepmech import Dynamics, Preparation, over, prepare, sweeps
 from deepmech.core.random import Stream
 from deepmech.data.catalogue import state
 from deepmech.sweeps import run
@@ -148,7 +148,7 @@ def test_walks_begin_where_training_for_that_length_ends():
     sweep = preparation.standard("digits", 200, [50, 400], 2, 300, [0, 100])
     made = run(sweep)
     assert made.overlap.dims == ("sgd_steps", "seed", "waiting", "time", "chi") and not made.diverged.any()
-    rest = settle(
+    rest = prepare(
         Dynamics(width=sweep.fixed["width"], regularisation=0.01), Preparation(sgd_steps=over("sgd_steps", [50, 400])),
         binary("digits", 200), seed=over("seed", [0, 1]), experiment="glass preparation",
     )  # fmt: skip

@@ -332,13 +332,13 @@ class TorchEnsemble:
         self.layers = None if layers is None else list(layers)
         self.chosen: tuple[str, ...] | None = None
         modules = [self.module(m, shared) for m in members]
-        self.ensemble = ModuleEnsemble(modules, self.dtype, self.device)
         first, n = members[0].training, len(shared["x"])
         if isinstance(members[0].network, FactoryNetwork):
-            trial_pass(self.ensemble.module, shared["x"][:4])
+            trial_pass(modules[0], shared["x"][:4])
             size = n if first.batch_size is None else min(n, int(first.batch_size))
             if 1 in (size, n % size):
-                trial_pass(self.ensemble.module, shared["x"][:1])
+                trial_pass(modules[0], shared["x"][:1])
+        self.ensemble = ModuleEnsemble(modules, self.dtype, self.device)
         self.loss, self.optimizer = LOSSES[str(first.loss)], OPTIMIZERS[str(first.optimizer)]
         # Members with the same seed see the same numbers: they are drawn once for each seed.
         keys = [m.stream.key for m in members]
