@@ -25,6 +25,7 @@ __all__ = [
     "loss_of_protocol",
     "losses_by_decay",
     "losses_by_size",
+    "losses_of_plane",
     "motilities",
     "non_gaussian",
     "overlap_forever",
@@ -43,6 +44,7 @@ __all__ = [
 
 T = "temperature $T$ (of the paper, at $P_D$ = 60,000)"
 TAU = r"decorrelation time $\tau_{90}$ (steps)"
+LOSS, DECAY = "final data loss", r"weight decay $\lambda$"
 
 
 def overlaps(
@@ -140,7 +142,7 @@ def times_by_temperature(
     )
 
 
-def times_by_training(table: xr.Dataset, *, alt: str) -> Picture:
+def times_by_training(table: xr.Dataset) -> Picture:
     """τ₉₀ at T = 0 over the length of training, one curve for each window and each wait before the clock starts.
 
     Parameters
@@ -157,7 +159,8 @@ def times_by_training(table: xr.Dataset, *, alt: str) -> Picture:
         legend=True,
         x_label=r"length of training $\mu t$",
         y_label=r"$\tau_{90}$ at $T = 0$ (steps)",
-        alt=alt,
+        alt="Decorrelation times at zero temperature over the length of training for three windows and two waits: "
+        "level until networks have learnt, then rising, but for the finest window without a wait.",
     )
 
 
@@ -211,9 +214,17 @@ def times_after_waits(table: xr.Dataset, phase: str, figure: str) -> Picture:
     )
 
 
-def loss_of_protocol(loss: xr.DataArray, *, alt: str, figure: str | None = None) -> Picture:
+def loss_of_protocol(loss: xr.DataArray) -> Picture:
     """The data loss of one network over ``step``, through preparation and walk."""
-    return figures.lines(loss, x="step", points=False, x_label="step", y_label="data loss", alt=alt, figure=figure)
+    return figures.lines(
+        loss,
+        x="step",
+        points=False,
+        x_label="step",
+        y_label="data loss",
+        alt="The training loss of one network over the steps of the protocol: a drop, then a plateau.",
+        figure="C.A2",
+    )
 
 
 def before_and_after(curves: xr.DataArray, free: xr.DataArray) -> Picture:
@@ -360,7 +371,7 @@ def susceptibilities(chi: xr.DataArray, independent: xr.DataArray) -> Picture:
     )
 
 
-def losses_by_size(loss: xr.DataArray, typical: xr.DataArray) -> Picture:
+def losses_by_size(loss: xr.DataArray, typical: xr.DataArray, figure: str | None = None) -> Picture:
     """Final losses over weights per sample: ``loss`` over ``labels``, ``seed``, ``ratio``, and the ``typical`` one."""
     return figures.lines(
         typical,
@@ -370,13 +381,13 @@ def losses_by_size(loss: xr.DataArray, typical: xr.DataArray) -> Picture:
         log="y",
         legend=True,
         x_label="weights per sample $N/P_D$",
-        y_label="final data loss",
-        alt="Final loss over weights per sample on CIFAR-10 and for random labels: both fall as networks grow.",
-        figure="C.A3",
+        y_label=LOSS,
+        alt="Final loss over weights per sample: it falls by many decades as networks grow, with a large scatter.",
+        figure=figure,
     )
 
 
-def losses_by_decay(loss: xr.DataArray) -> Picture:
+def losses_by_decay(loss: xr.DataArray, log: str = "") -> Picture:
     """Final losses over ``regularisation``, of single networks and their mean, along ``kind``."""
     return figures.lines(
         loss,
@@ -384,11 +395,28 @@ def losses_by_decay(loss: xr.DataArray) -> Picture:
         by="kind",
         points=False,
         legend=True,
-        log="x",
-        x_label=r"weight decay $\lambda$",
-        y_label="final data loss",
-        alt="Final loss over weight decay on CIFAR-10: single networks rise and then jump to one half at different "
-        "places.",
+        log=log,
+        x_label=DECAY,
+        y_label=LOSS,
+        alt="Final loss over weight decay: single networks rise and then jump to one half at different places, their "
+        "mean rises more slowly.",
+    )
+
+
+def losses_of_plane(loss: xr.DataArray) -> Picture:
+    """Typical final losses over ``regularisation``, one curve for each ``ratio`` of weights to samples."""
+    return figures.lines(
+        loss,
+        x="regularisation",
+        by="ratio",
+        label="$N/P_D$ = {}",
+        log="y",
+        legend=True,
+        x_label=DECAY,
+        y_label=LOSS,
+        alt="Final loss over weight decay, one curve for each size: small for large networks at zero, and one half at "
+        "strong decay.",
+        figure="C.1",
     )
 
 

@@ -194,8 +194,20 @@ def test_the_loss_of_a_protocol_goes_on_where_it_was():
     assert found.step.values.tolist() == [0, 100, 101, 110] and found.values.tolist() == [0.5, 0.2, 0.2, 0.1]
 
 
-def test_evidence_says_how_many_and_which():
+def test_origins_say_how_many_and_which():
     run = SLIDING.assign_attrs(left_out=2, fallen=0)
-    found = summaries.evidence(run, "", "And more.")
-    assert found["seeds"] == 4 and "4 initial conditions (2 more diverged)" in found["detail"]
-    assert found["detail"].endswith(" And more.") and summaries.evidence(None) == {"seeds": 0, "detail": ""}
+    words = summaries.origins({"regularised": run}, "", "And more.")
+    assert words.startswith("Regularised: ") and "4 initial conditions (2 more diverged)" in words
+    assert words.endswith(" And more.")
+
+
+def test_phases_side_by_side():
+    runs = {"a": SLIDING, "b": FREE}
+    assert phases.mean_overlaps(runs).phase.values.tolist() == ["a", "b"]
+    table = phases.times_of_phases(runs)
+    np.testing.assert_allclose(
+        table.tau.sel(phase="b", temperature=0.1), table.free.sel(phase="b", temperature=0.1), rtol=0.02
+    )
+    later = phases.times_of_phases(runs, e_fold=True).tau.sel(phase="b", temperature=1.0)
+    assert float(later) > 10 * float(table.tau.sel(phase="b", temperature=1.0))
+    assert relaxation.hot_power(TABLE).value == pytest.approx(-1, abs=0.02)

@@ -66,3 +66,24 @@ def test_a_row_of_transitions():
     assert float(row["N*/P_D"]) == pytest.approx(low + (high - low) * 2 / 7, rel=0.05)
     assert transitions.mean_losses(sizes) == f"0.01 at {low:.2f}, 1e-09 at {high:.2f}"
     assert transitions.summary(sizes.isel(width=[0]), falling([1.0]), 0.45, line)["N*/P_D"] == "not reached"
+
+
+def test_decades_and_tables_of_networks_at_rest():
+    sweep = minima.plane({"name": "digits", "n_data": 100, "whiten": True}, [5, 20], [0.0, 0.01, 0.1], 2, REST)
+    loss = np.array([[0.1, 0.1, 0.5], [1e-5, 0.01, 0.5]])  # width, decay: at the last one the large ones do not learn
+    names = ("seed", "width", "regularisation")
+    plane = xr.Dataset(
+        {"data_loss": (names, np.stack([loss, loss])), "error": (names, np.stack([loss, loss]))},
+        {"seed": [0, 1], "width": [5, 20], "regularisation": [0.0, 0.01, 0.1]},
+        {"spec": json.dumps(sweep.to_json())},
+    )
+    with_decay, without = transitions.decades(plane)
+    assert with_decay.regularisation.values.tolist() == [0.01] and with_decay.values == pytest.approx([1])
+    assert without == pytest.approx(4)
+    curves = transitions.typical_by_ratio(plane)
+    assert curves.ratio.values.tolist() == transitions.ratio(plane).values.tolist()
+    np.testing.assert_allclose(curves.isel(ratio=1), loss[1], rtol=1e-12)
+    table = transitions.by_program(plane)
+    assert table["final data loss"].tolist() == ["0.1", "1e-05"] and next(iter(table)) == "N/P_D"
+    fallen = transitions.fallen_by_decay(plane.isel(width=[1]))
+    assert fallen["networks that fell"].tolist() == [0, 0, 2] and fallen["of"].tolist() == [2, 2, 2]

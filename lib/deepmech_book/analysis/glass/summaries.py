@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -11,27 +10,7 @@ import xarray as xr
 from deepmech.core.estimates import Estimate
 from deepmech_book.analysis.glass import phases
 
-__all__ = ["evidence", "of_learnt_most", "origins"]
-
-
-def evidence(run: xr.Dataset | None, *words: str) -> dict[str, Any]:
-    """How many networks a claim is about, and in words which ones, as arguments of ``claims.evaluate``.
-
-    Parameters
-    ----------
-    run : Dataset, optional
-        Networks of one phase, with the ``seed`` dimension and the sweep that they are from; None if there are none.
-    words : str
-        Sentences that follow; empty ones are left out.
-
-    Returns
-    -------
-    dict
-        ``seeds``, their number, and ``detail``.
-    """
-    if run is None:
-        return {"seeds": 0, "detail": ""}
-    return {"seeds": run.sizes["seed"], "detail": " ".join([phases.origin(run), *filter(None, words)])}
+__all__ = ["of_learnt_most", "origins"]
 
 
 def of_learnt_most(run: xr.Dataset, measure: Callable[[xr.Dataset], Estimate]) -> str:

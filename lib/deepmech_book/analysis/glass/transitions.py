@@ -80,6 +80,11 @@ def by_ratio(result: xr.Dataset) -> xr.DataArray:
     return loss.assign_coords(width=ratio(result).values).rename(width="ratio")
 
 
+def typical_by_ratio(result: xr.Dataset) -> xr.DataArray:
+    """:func:`typical` data loss over ``regularisation`` and ``ratio`` (N/P_D)."""
+    return typical(result.data_loss).assign_coords(width=ratio(result).values).rename(width="ratio")
+
+
 def single_and_mean(result: xr.Dataset, n: int = 5) -> xr.DataArray:
     """Data loss over weight decay of the first ``n`` networks, and the mean of all, along ``kind``.
 
