@@ -51,7 +51,7 @@ def overlaps(
     curves: xr.DataArray,
     free: xr.DataArray,
     *,
-    alt: str,
+    alt: str = "",
     figure: str | None = None,
     points: bool = True,
     x_label: str = "time $t$ since $t_w$ (steps)",
@@ -62,9 +62,12 @@ def overlaps(
     ----------
     curves, free : DataArray
         (temperature, time), Q of networks and of free walks, time in steps.
+    alt : str
+        By default it names the temperatures.
     points : bool
         Whether recorded times are marked.
     """
+    listed = ", ".join(f"{float(t):g}" for t in curves.temperature)
     return figures.lines(
         curves,
         x="time",
@@ -76,13 +79,13 @@ def overlaps(
         points=points,
         x_label=x_label,
         y_label="overlap $Q(t)$",
-        alt=alt,
+        alt=alt or f"Overlaps falling with time at the temperatures {listed}, beside the dashed curves of free walks.",
         figure=figure,
     )
 
 
 def overlap_panels(
-    curves: xr.DataArray, *, alt: str, figure: str | None = None, by: str = "temperature", label: str = "$T$ = {}"
+    curves: xr.DataArray, *, alt: str = "", figure: str | None = None, by: str = "temperature", label: str = "$T$ = {}"
 ) -> Picture:
     """Overlaps over time, a panel for each phase.
 
@@ -90,6 +93,8 @@ def overlap_panels(
     ----------
     curves : DataArray
         Over ``phase``, ``time`` in steps, and ``by``.
+    alt : str
+        By default it says what the panels and curves are.
     """
     return figures.curve_panels(
         curves,
@@ -101,7 +106,7 @@ def overlap_panels(
         log="x",
         x_label="$t$ (steps)",
         y_label="overlap $Q(t)$",
-        alt=alt,
+        alt=alt or f"Overlaps falling with time, a panel for each phase, one curve for each {by}.",
         figure=figure,
     )
 
@@ -110,7 +115,7 @@ def times_by_temperature(
     table: xr.Dataset,
     by: str,
     *,
-    alt: str,
+    alt: str = "",
     label: str = "{}",
     figure: str | None = None,
     bars: bool = False,
@@ -124,6 +129,8 @@ def times_by_temperature(
     table : Dataset
         ``tau`` and ``free``, and with ``bars`` ``low`` and ``high``, over ``temperature`` (> 0) and ``by``, in
         steps, as of :func:`deepmech_book.analysis.glass.phases.beside`.
+    alt : str
+        By default it says what the curves are.
     """
     return figures.lines(
         table.tau,
@@ -136,7 +143,7 @@ def times_by_temperature(
         legend=True,
         x_label=x_label,
         y_label=y_label,
-        alt=alt,
+        alt=alt or f"Times over temperature, one curve for each {by}, beside the dashed straight lines of free walks.",
         figure=figure,
         interval=(table.low, table.high) if bars else None,
     )

@@ -87,3 +87,11 @@ def test_decades_and_tables_of_networks_at_rest():
     assert table["final data loss"].tolist() == ["0.1", "1e-05"] and next(iter(table)) == "N/P_D"
     fallen = transitions.fallen_by_decay(plane.isel(width=[1]))
     assert fallen["networks that fell"].tolist() == [0, 0, 2] and fallen["of"].tolist() == [2, 2, 2]
+
+
+def test_digits_stand_beside_the_linear_fit():
+    sizes, decays = transitions.on_digits()
+    table = transitions.beside_linear_fits((sizes, decays, 0.45))
+    assert float(table["N*/P_D"].iloc[0]) == pytest.approx(transitions.n_star(sizes), rel=0.05)
+    loss = transitions.by_labels({"true": sizes, "again": sizes})
+    xr.testing.assert_equal(loss.sel(labels="true", drop=True), loss.sel(labels="again", drop=True))

@@ -134,6 +134,29 @@ def free_overlaps(run: xr.Dataset, window: int = PAPER_WINDOW) -> xr.DataArray:
     return xr.DataArray(rows, {**sizes.coords, "time": run.time}, ("seed", "temperature", "time"))
 
 
+def beside_free_walks(
+    run: xr.Dataset, temperatures: Sequence[float] | None = None
+) -> tuple[xr.DataArray, xr.DataArray]:
+    """Mean overlaps of a phase over ``temperature`` and ``time``, and those of free walks where T > 0 (Fig. 2(b)).
+
+    Parameters
+    ----------
+    run : Dataset
+        Walks of one phase.
+    temperatures : sequence of float, optional
+        Those shown; by default all.
+    """
+    shown = run if temperatures is None else run.sel(temperature=list(temperatures))
+    free = free_overlaps(shown).mean("seed")
+    return overlaps(shown).mean("seed"), free.sel(temperature=free.temperature > 0)
+
+
+def table_of_times(run: xr.Dataset) -> pd.DataFrame:
+    """τ₉₀ and the time of free walks by temperature, in words, one row each."""
+    table = times(run)[["tau", "free"]].to_dataframe().map("{:.2g}".format)
+    return table.rename(columns={"tau": "τ₉₀ (steps)", "free": "free walk (steps)"})
+
+
 def beside(tables: Mapping[Hashable, xr.Dataset], name: str) -> xr.Dataset:
     """:func:`times` of several phases, windows, waits or sizes along ``name``, T > 0 and rising, for a picture.
 

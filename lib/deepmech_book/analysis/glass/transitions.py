@@ -9,9 +9,12 @@ import pandas as pd
 import xarray as xr
 
 from deepmech.core.estimates import Estimate, crossing, estimate, proportion, unknown
+from deepmech.core.labels import over
 from deepmech.sweeps import sweep_of
 from deepmech.trainers.engines.compiled.langevin import layer_sizes, n_weights
 from deepmech_book.analysis.glass.phases import LEARNT, LEVEL
+from deepmech_book.sweeps import shipped
+from deepmech_book.sweeps.glass import minima
 from deepmech_book.sweeps.glass.data import title_of
 
 COLLAPSED = 0.499
@@ -78,6 +81,11 @@ def by_ratio(result: xr.Dataset) -> xr.DataArray:
     """Data loss without weight decay over ``ratio`` (N/P_D) and ``seed``, no lower than :data:`FLOOR`."""
     loss = result.data_loss.isel(regularisation=0, drop=True).clip(min=FLOOR)
     return loss.assign_coords(width=ratio(result).values).rename(width="ratio")
+
+
+def by_labels(results: Mapping[str, xr.Dataset]) -> xr.DataArray:
+    """:func:`by_ratio` of several results, along ``labels``."""
+    return xr.concat([by_ratio(one) for one in results.values()], over("labels", list(results)), join="outer")
 
 
 def typical_by_ratio(result: xr.Dataset) -> xr.DataArray:
@@ -276,3 +284,33 @@ def summary(sizes: xr.Dataset, decays: xr.Dataset, level: float, line: xr.Datase
         "a line explains": f"{100 * float(line.explained):.0f} %",
         "a line gives way at λ": f"{float(line.gives_way):.2g}",
     }
+
+
+def on_digits() -> tuple[xr.Dataset, xr.Dataset]:
+    """Losses of networks at rest on MNIST as the page on transitions shows them, over width and over decay."""
+    data = {"name": "mnist", "n_data": 4000, "whiten": True}
+    widths = [5, 7, 9, 11, 13, 15, 18, 20]
+    decays = [0.001, 0.003, 0.01, 0.014, 0.018, 0.022, 0.026, 0.03, 0.035, 0.04, 0.05, 0.07, 0.1, 0.15]
+    longer = {**minima.REST, "sgd_steps": 300_000}
+    both = (
+        minima.plane(data, widths, [0.0], 4, longer, "uot"),
+        minima.plane(data, [7], decays, 10, minima.REST, "ttt"),
+    )
+    sizes, decayed = map(shipped.result, both)
+    return sizes, decayed
+
+
+def beside_linear_fits(*networks: tuple[xr.Dataset, xr.Dataset, float]) -> pd.DataFrame:
+    """:func:`summary` of several data sets, one row each.
+
+    Parameters
+    ----------
+    *networks : tuple of Dataset, Dataset and float
+        Final losses over width and over weight decay, and the loss above which a network has fallen.
+    """
+    rows = {}
+    for sizes, decays, level in networks:
+        data = sweep_of(decays).fixed["data"]
+        line = shipped.result(minima.linear_sweep(data["name"], data["n_data"])).isel(n_data=0)
+        rows[title_of(data["name"])] = summary(sizes, decays, level, line)
+    return pd.DataFrame.from_dict(rows, orient="index")
