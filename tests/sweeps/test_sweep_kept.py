@@ -17,7 +17,7 @@ from deepmech.core.specs import canonical_text
 from deepmech.simulators.spring_block import Chain
 from deepmech.sweeps import CellsFailedError, Sweep, load, run, sweep_at, sweep_of
 from deepmech.sweeps.run import chunks_of, open_store
-from deepmech.sweeps.store import read_netcdf, unkept, write_netcdf
+from deepmech.sweeps.store import read_netcdf, storage_fault, write_netcdf
 from deepmech_book.sweeps.shipped import publish
 from deepmech_book.sweeps.verification import verify, verify_all
 
@@ -96,9 +96,9 @@ def test_memory_and_store_give_one_dataset_or_refuse_it_at_once(tmp_path_factory
 @settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_what_a_file_does_not_keep_is_known(tmp_path_factory, data):
-    """``unkept`` refuses all that does not come back, and hardly more."""
+    """``storage_fault`` refuses all that does not come back, and hardly more."""
     dataset = data.draw(datasets())
-    wrong = [unkept(k, v, k in dataset.coords and k not in v.dims) for k, v in dataset.variables.items()]
+    wrong = [storage_fault(k, v, k in dataset.coords and k not in v.dims) for k, v in dataset.variables.items()]
     if any(wrong):
         return
     path = tmp_path_factory.mktemp("file") / "a.nc"

@@ -27,22 +27,8 @@ import pooch
 from deepmech.core.files import TEMPORARY
 
 __all__ = [
-    "BUNDLED",
-    "GEOMNIST",
-    "SOURCES",
-    "DataCorruptError",
-    "DataError",
-    "DataMissingError",
-    "Source",
-    "SourceFile",
-    "advice",
-    "cli_fetch",
-    "cli_status",
-    "content_checksum",
-    "data_directory",
-    "fetch",
-    "read_file",
-    "require_name",
+    "BUNDLED", "GEOMNIST", "SOURCES", "DataCorruptError", "DataError", "DataMissingError", "Source", "SourceFile",
+    "advice", "cli_fetch", "cli_status", "content_checksum", "data_directory", "fetch", "read_file", "require_name",
     "state",
 ]  # fmt: skip
 

@@ -24,7 +24,7 @@ from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from deepmech.core import checks, provenance
-from deepmech.sweeps.store import Store, plain, read_manifest, remove_stale, start_store, unkept
+from deepmech.sweeps.store import Store, as_stored, read_manifest, remove_stale, start_store, storage_fault
 from deepmech.sweeps.sweep import Sweep
 
 
@@ -294,7 +294,7 @@ def compute_cells(sweep: Sweep, indices: Sequence[int], fixed: Mapping[str, Any]
     if wrong := _why_not_stored(sweep, dataset, indices):
         raise _NotStorableError(f"{sweep.compute} returned {wrong}")
     dataset = dataset.drop_vars([k for k, v in dataset.coords.items() if "cell" in v.dims]).transpose("cell", ...)
-    dataset = plain(dataset)
+    dataset = as_stored(dataset)
     if "diverged" in dataset:
         return dataset
     bad = np.zeros(len(indices), bool)
@@ -320,7 +320,7 @@ def _why_not_stored(sweep: Sweep, dataset: Any, indices: Sequence[int]) -> str:
     for name, variable in dataset.variables.items():
         if name in dataset.coords and "cell" in variable.dims:
             continue  # the grid's own labels take its place
-        if wrong := unkept(name, variable, aside=name in dataset.coords and name not in variable.dims):
+        if wrong := storage_fault(name, variable, aside=name in dataset.coords and name not in variable.dims):
             return f"a variable that {wrong}" if "name" in wrong[:12] else f"{name!r}, which {wrong}"
         if name in sweep.grid.coords:
             return f"{name!r}, which is the name of a label of the grid"

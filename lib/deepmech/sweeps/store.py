@@ -62,14 +62,14 @@ TAKEN = {
 }  # fmt: skip
 
 
-def unkept(name: Any, variable: xr.Variable, aside: bool = False) -> str:
+def storage_fault(name: Any, variable: xr.Variable, aside: bool = False) -> str:
     """Why a file would not give a variable back as it is, in words; nothing, if it does.
 
     ``aside`` says that it is a coordinate, and no dimension's own: a file lists such names with blanks between them.
 
     Examples
     --------
-    >>> unkept("loss/train", xr.Variable("cell", [0.0])), unkept("loss", xr.Variable("cell", [0.0]))
+    >>> storage_fault("loss/train", xr.Variable("cell", [0.0])), storage_fault("loss", xr.Variable("cell", [0.0]))
     ("has the name 'loss/train': a file keeps text without '/', NUL and control characters", '')
     """
     for one in (name, *variable.dims):
@@ -97,7 +97,7 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str) and re.search("[\0\ud800-\udfff]", value) is None
 
 
-def plain(dataset: xr.Dataset) -> xr.Dataset:
+def as_stored(dataset: xr.Dataset) -> xr.Dataset:
     """``dataset`` as a file gives it back: texts as wide as the longest, numbers in attributes as Python's own, and
     no wishes how a file should hold it."""
     dataset = dataset.drop_encoding()
@@ -119,7 +119,7 @@ def read_netcdf(path: Path) -> xr.Dataset:
     for variable in found.variables.values():
         if np.isnan(variable.attrs.get("_FillValue", 0.0)):  # files of old: the not-a-number that stands for itself
             del variable.attrs["_FillValue"]
-    return plain(found)
+    return as_stored(found)
 
 
 @dataclass(frozen=True)

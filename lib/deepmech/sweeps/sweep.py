@@ -17,7 +17,7 @@ import xarray as xr
 from deepmech.core import checks, provenance
 from deepmech.core.labels import Batch, align, to_records
 from deepmech.core.specs import Spec, canonical_text, decode, digest, encode, import_object
-from deepmech.sweeps.store import unkept
+from deepmech.sweeps.store import storage_fault
 
 #: What every result has besides; no parameter may be called so.
 OWN = {"cell", "diverged"}
@@ -205,7 +205,9 @@ class Sweep(Spec):
 def _as_kept(key: Any, value: xr.DataArray) -> xr.DataArray:
     """A varied parameter as JSON and files give it back, so that a sweep that was read is the one that was written."""
     for name, one in [(key, value.variable), *((k, v.variable) for k, v in value.coords.items())]:
-        if wrong := unkept(name, one, aside=name not in value.dims) or ("takes a name of ours" if name in OWN else ""):
+        if wrong := storage_fault(name, one, aside=name not in value.dims) or (
+            "takes a name of ours" if name in OWN else ""
+        ):
             raise ValueError(f"Sweep.cells[{key!r}]: {name!r} {wrong}")
     if {*value.dims} & OWN:
         raise ValueError(f"Sweep.cells[{key!r}]: a dimension takes a name of ours, {min(OWN & {*value.dims})!r}")

@@ -110,8 +110,8 @@ def train_lenet(
     validation = (data.x_train[:1], data.y_train[:1]) if data.x_test is None else (data.x_test, data.y_test)
     x, x_val = (padded(z, n_channels, dtype) for z in (data.x_train, validation[0]))
     y, y_val = data.y_train, validation[1]
-    spoilt = Stream.of(experiment, "labels", str(data.fingerprint))
-    labels = {p: corrupt_labels(y, k, p, spoilt) for p in set(batch.flat["label_error"].tolist())}
+    label_stream = Stream.of(experiment, "labels", str(data.fingerprint))
+    labels = {p: corrupt_labels(y, k, p, label_stream) for p in set(batch.flat["label_error"].tolist())}
     members = batch.members()
 
     def fit(job: list[int]) -> list[tuple[np.ndarray, ...]]:
@@ -120,7 +120,7 @@ def train_lenet(
         order = sample_indices(stream, y, k, steps, training.class_weights)
         one = CompiledLeNet(initial_weights(stream, n_channels, k), member["learning_rate"], dtype)
         numbers = one.run(x, own, order, (x_val, y_val), at)
-        found = _until_lost(*numbers, one.answers(x, order[-1]), at)
+        found = _until_divergence(*numbers, one.answers(x, order[-1]), at)
         return [(*found, own[order].astype(np.int8), y[order].astype(np.int8))]
 
     rows = call.run(fit, [[i] for i in range(batch.n)], "trials")
@@ -138,16 +138,16 @@ def train_lenet(
     return call.result(variables, coords, WORDS, data, dtype, ["compiled"], {"record": at}, training=training)
 
 
-def _until_lost(
+def _until_divergence(
     logits: np.ndarray, loss: np.ndarray, measured: np.ndarray, finite: bool, at: np.ndarray
 ) -> tuple[np.ndarray, ...]:
     """One trial's numbers, nan from the first iteration that did not come out finite on; and whether it diverged."""
     with np.errstate(over="ignore"):
         loss = loss.astype(np.float32)
-    lost = int(np.argmax(np.append(~np.isfinite(loss), True)))
-    logits[lost:], loss[lost:], measured[at > lost] = np.nan, np.nan, np.nan
+    end = int(np.argmax(np.append(~np.isfinite(loss), True)))
+    logits[end:], loss[end:], measured[at > end] = np.nan, np.nan, np.nan
     measured[~np.isfinite(measured).all(1)] = np.nan
-    return logits, loss, measured, np.array(lost < len(loss) or not finite or bool(np.isnan(measured).any()))
+    return logits, loss, measured, np.array(end < len(loss) or not finite or bool(np.isnan(measured).any()))
 
 
 def initial_weights(stream: Stream, n_channels: int, n_classes: int) -> list[tuple[np.ndarray, np.ndarray]]:

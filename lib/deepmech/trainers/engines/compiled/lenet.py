@@ -102,17 +102,17 @@ _PLANES, _PIXELS, _CHOSEN, _FLAT = (np.array(v) for v in ((POOLED_1, 1), (1, PAT
 
 
 @njit(**INSIDE)
-def _lost(maps, stride, row, side):
+def _overflow(maps, stride, row, side):
     """0 if maxima and ReLU lose nothing of these maps, else nan: where an entry is +inf or nan."""
-    lost = _nothing(maps, maps.shape[0] // 32)
-    if lost == 0:
-        return lost
+    nothing = _nothing(maps, maps.shape[0] // 32)
+    if nothing == 0:
+        return nothing
     # Looked at closely only now: -inf is rightly cut off, and what is beyond the end of a row is no entry.
     for o in range(maps.shape[0] // stride):
         for y in range(side):
             for x in range(side):
                 if not maps[o * stride + y * row + x] < np.inf:
-                    return lost
+                    return nothing
     return maps.dtype.type(0)
 
 
@@ -190,7 +190,7 @@ def forward(image, p, s, logits):
                     p.w2, o * 25 * PATCH + c, 25 * PATCH,
                 )  # fmt: skip
     _pool(s.maps2, _LONG[1], _ROW[1], _SIDE[1], s.pool2, _FLAT, s.pool2, _FLAT, s.chosen2, _FLAT)
-    lost = _lost(s.maps1, _LONG[0], _ROW[0], 2 * _SIDE[0]) + _lost(s.maps2, _LONG[1], _ROW[1], 2 * _SIDE[1])
+    overflow = _overflow(s.maps1, _LONG[0], _ROW[0], 2 * _SIDE[0]) + _overflow(s.maps2, _LONG[1], _ROW[1], 2 * _SIDE[1])
     n2 = _active(s.pool2, s.v2, s.i2)
     for i in range(s.h3.shape[0]):
         s.h3[i] = p.b3[i]
@@ -206,7 +206,7 @@ def forward(image, p, s, logits):
         for i in range(UNITS_4):
             if not s.h4[i] <= 0:
                 total += p.w5[k * ROOM_4 + i] * s.h4[i]
-        logits[k] = total if lost == 0 else lost
+        logits[k] = total if overflow == 0 else overflow
     return n2, n3
 
 
@@ -300,9 +300,9 @@ def trial(images, labels, order, rate, p, s, record, losses, x_val, y_val, at, m
             trains = i == checks
             image, label = (images[order[m]], labels[order[m]]) if trains else (x_val[i], y_val[i])
             n2, n3 = forward(image, p, s, logits)
-            lost = softmax(logits, label, chance)
+            cost = softmax(logits, label, chance)
             if not trains:
-                loss += lost
+                loss += cost
                 best = 0
                 for k in range(classes):
                     best = (
@@ -310,10 +310,10 @@ def trial(images, labels, order, rate, p, s, record, losses, x_val, y_val, at, m
                     )
                 correct += 1 if best == label else 0
                 continue
-            losses[m] = lost
+            losses[m] = cost
             for k in range(classes):
                 record[m, k] = logits[k]
-            if np.isfinite(lost):
+            if np.isfinite(cost):
                 descend(image, label, rate, p, s, n2, n3, classes, chance)
         if measures:
             measured[j, 0], measured[j, 1] = loss / checks, correct / checks
