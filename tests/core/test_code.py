@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from deepmech.core import provenance
+from deepmech.core import compiled, provenance
 from deepmech.core.random import Stream
 
 PACKAGE = {
@@ -125,6 +125,8 @@ def test_every_compiled_function_of_the_library_is_kept_by_the_digest_of_its_cod
     takers = [p.name for p in ours if "import njit" in p.read_text() and p.name != "compiled.py"]
     wrong = [p.name for p in ours if "from numba import njit" in p.read_text()]
     assert takers and not wrong
+    of_core = {p.name for p in ours if p.parent.name == "core" and "import njit" in p.read_text()}
+    assert of_core <= set(compiled.COMPILED), "an edit of these has to be seen wherever something is compiled"
 
 
 EVERYTHING = """

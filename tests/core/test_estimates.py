@@ -1,6 +1,7 @@
 """The one interval: how often it covers, what it refuses, and what it says then."""
 
 import itertools
+import traceback
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from scipy.stats import t as student
 from deepmech.core import estimates
 from deepmech.core.estimates import (
     Estimate,
+    bootstrap,
     crossing,
     estimate,
     jackknife,
@@ -343,3 +345,45 @@ def test_what_does_not_reach_a_function_of_runs_is_refused():
     for wrong in (runs.loss.values, runs):
         with pytest.raises(ValueError, match="over = 'seeds'"):
             estimate(wrong, "seeds", of=lambda some: 1.0)
+
+
+ODD = st.sampled_from(
+    [None, True, "a", [], [0], 3, 2.0, -1.0, np.nan, {"a": 1}, xr.DataArray([1.0, 2.0], dims="b"), np.zeros(3)]
+)
+RUNS = np.array([1.0, 2.0, 4.0])
+DOORS = {
+    "estimate": lambda v, how: estimate(**{"runs": RUNS, "scatter": "symmetric"} | {how: v}),
+    "jackknife": lambda v, how: jackknife(
+        RUNS.mean(), *([v] if how == "runs" else [RUNS]), **{} if how == "runs" else {how: v}
+    ),
+    "leave_one_out": lambda v, how: leave_one_out(**{"runs": xr.DataArray(RUNS, dims="a"), "over": "a"} | {how: v}),
+    "bootstrap": lambda v, how: bootstrap(
+        lambda mean: mean, *([v] if how == "runs" else [RUNS]), **{} if how == "runs" else {how: v}
+    ),
+    "stack": lambda v, how: stack({"a": Estimate(1.0)}, v) if how == "over" else stack([]),
+    "crossing": lambda v, how: crossing(**{"x": [0, 1], "y": [1, -1], "direction": "falls"} | {how: v}),
+    "linear_slope": lambda v, how: linear_slope(**{"x": [0, 1, 2], "y": RUNS} | {how: v}),
+    "rank_correlation": lambda v, how: rank_correlation(
+        **{
+            "x": xr.DataArray(np.ones((3, 4)) * range(4), dims=("a", "b")),
+            "y": xr.DataArray(np.ones((3, 4)) * range(4), dims=("a", "b")),
+            "over": "a",
+        }
+        | {how: v}
+    ),
+}
+ASKED = {
+    "estimate": ("runs", "over", "scatter", "overlap"), "jackknife": ("runs", "over", "scatter"),
+    "leave_one_out": ("over",), "bootstrap": ("scatter",), "stack": ("over", "runs"),
+    "crossing": ("x", "y", "level", "direction"), "linear_slope": ("x", "y"),
+    "rank_correlation": ("x", "y", "over", "scatter"),
+}  # fmt: skip
+
+
+@given(st.sampled_from([(door, how) for door, names in ASKED.items() for how in names]), ODD)
+def test_any_argument_is_taken_or_refused_in_our_own_words(asked, value):
+    door, how = asked
+    try:
+        DOORS[door](value, how)
+    except ValueError as error:
+        assert "deepmech" in traceback.extract_tb(error.__traceback__)[-1].filename, error

@@ -2,7 +2,7 @@
 
 numba keeps machine code as long as the file of its function is unchanged; it does not see that a function taken from
 another file has changed. Here every module has a folder of its own, named by all code from which it may take what is
-compiled: what lies beside it, and :mod:`deepmech.core`.
+compiled: what lies beside it, and :data:`COMPILED`.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ KERNEL = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrappe
 #: For functions that only kernels call.
 INSIDE = {**KERNEL, "no_cpython_wrapper": True}
 WEEK = 7 * 24 * 3600.0
+#: Modules of this package from which others take what is compiled.
+COMPILED = ("compiled.py", "random.py")
 
 
 def njit(**options: Any) -> Callable[[Any], Any]:
@@ -77,9 +79,9 @@ def folder(module: str) -> Path:
 
 @cache
 def _state(beside: Path) -> str:
-    """Sixteen hexadecimal digits of the sources in a folder and in :mod:`deepmech.core`."""
+    """Sixteen hexadecimal digits of the sources in a folder and of :data:`COMPILED`."""
     hashed = hashlib.sha256()
-    for path in sorted({*beside.glob("*.py"), *Path(__file__).parent.glob("*.py")}):
+    for path in sorted({*beside.glob("*.py"), *map(Path(__file__).with_name, COMPILED)}):
         hashed.update(path.read_bytes())
     return hashed.hexdigest()[:16]
 

@@ -157,6 +157,10 @@ def stack(estimates: Iterable[Estimate] | Mapping[Any, Estimate], along: str | N
     array([1., 2.])
     """
     each = list(estimates.values() if isinstance(estimates, Mapping) else estimates)
+    if not each or (isinstance(estimates, Mapping) and not isinstance(along, str)):
+        raise ValueError(
+            f"stack: {len(each)} estimates along {along!r}: give one or more, of a mapping a dimension too"
+        )
 
     def joined(numbers: list[Any]) -> Any:
         if not isinstance(estimates, Mapping):
@@ -230,7 +234,7 @@ def estimate(
         n = runs.sizes[over]
         each = [of(runs.drop_isel({over: i})) for i in range(n)] if n > 1 else [of(runs) * np.nan]
         return jackknife(of(runs), np.array(each), scatter=scatter)
-    values = _runs("estimate", runs, over)
+    values, overlap = _runs("estimate", runs, over), checks.check_real("estimate: overlap", overlap, 0.0)
     found = _around(values.mean(0) if at is None else _like(at, runs, over), [values], scatter, overlap)
     return found.map(lambda end: _labelled(end, runs, over))
 
@@ -255,8 +259,11 @@ def jackknife(value: Any, *without: Any, over: str | None = None, scatter: str =
     >>> np.allclose(one.interval, estimate(x, scatter="symmetric").interval)
     True
     """
+    if not without:
+        raise ValueError("jackknife: without: give the values without each run (leave_one_out)")
     like = without[0]
-    left = [_runs("jackknife", w if over is None else w.transpose(*like.dims), over) for w in without]
+    labelled = over is not None and all(isinstance(w, xr.DataArray) for w in without)
+    left = [_runs("jackknife", w.transpose(*like.dims) if labelled else w, over) for w in without]
     # What each run adds to the function: of a mean, its distance from the mean.
     with np.errstate(invalid="ignore"):
         shares = [(len(w) - 1) * (w.mean(0) - w) for w in left]
@@ -273,9 +280,11 @@ def leave_one_out(runs: Any, over: str | None = None) -> Any:
     [4.0, 3.5, 1.5]
     """
     if over is None:
-        runs = np.asarray(runs, float)
+        runs = np.atleast_1d(np.asarray(runs, float))
         # Without the only run there is none.
         return (runs.sum(0) - runs) / (len(runs) - 1) if len(runs) > 1 else np.full_like(runs, np.nan)
+    if over not in getattr(runs, "dims", ()):
+        raise ValueError(f"leave_one_out: over = {over!r}: must be a dimension of labelled runs")
     n = runs.sizes[over]
     return (runs.sum(over, skipna=False) - runs).transpose(*runs.dims) / (n - 1 if n > 1 else np.nan)
 
@@ -323,7 +332,7 @@ def _around(centre: np.ndarray, samples: list[np.ndarray], scatter: str, overlap
 
 def _too_few(n: int, scatter: str) -> str:
     """Why ``n`` runs have no interval; empty if they have."""
-    if scatter not in MIN_RUNS:
+    if not isinstance(scatter, str) or scatter not in MIN_RUNS:
         raise ValueError(f"estimate: scatter = {scatter!r}: must be one of {', '.join(map(repr, MIN_RUNS))}")
     few = f"too few runs for an interval: {n}, and with {scatter} scatter it takes {MIN_RUNS[scatter]}"
     return few if n < MIN_RUNS[scatter] else ""
@@ -385,7 +394,7 @@ def crossing(x: Any, y: Any, level: float = 0.0, *, direction: str, last: bool =
     """
     x, y = (
         checks.check_array("crossing: x", x).astype(float),
-        checks.check_array("crossing: y", y).astype(float) - level,
+        checks.check_array("crossing: y", y).astype(float) - checks.check_real("crossing: level", level),
     )
     if x.ndim != 1 or x.shape != y.shape:
         raise ValueError(f"crossing: x {x.shape} and y {y.shape}: give two equal lengths")
@@ -452,6 +461,9 @@ def rank_correlation(
     >>> print(rank_correlation(cells + noise, noise - cells, "seed"))
     −1.00 [−1.00, −0.97]
     """
+    for name, array in (("x", x), ("y", y)):
+        if not isinstance(array, xr.DataArray) or over not in array.dims:
+            raise ValueError(f"rank_correlation: {name}: must be a labelled array over {over!r}")
     x, y = (a.transpose(over, ...) for a in xr.align(x, y, join="exact"))
     cells = [d for d in x.dims if d != over]
     if set(x.dims) != set(y.dims):
@@ -488,6 +500,8 @@ def bootstrap(
     >>> print(bootstrap(lambda mean: mean, np.arange(12.0)))
     5.50 [3.27, 7.73]
     """
+    if not runs or any(np.ndim(one) == 0 for one in runs):
+        raise ValueError("bootstrap: runs: give one or more arrays of runs, which are along their first axes")
     n = len(runs[0])
     value = np.asarray(statistic(*(r.mean(0, keepdims=True) for r in runs)), float)[0]
     if why := _too_few(n, scatter):

@@ -108,9 +108,14 @@ class Spec:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:
-        if data.get("spec", cls.__name__) != cls.__name__:
-            raise ValueError(f"{cls.__name__}.from_json: this is a {data['spec']}")
-        return cls(**{k: decode(v) for k, v in data.items() if k != "spec"})
+        """The spec of :meth:`to_json`; a ValueError names what is no field of it."""
+        if not isinstance(data, dict) or data.get("spec", cls.__name__) != cls.__name__:
+            what = f"a {data['spec']}" if isinstance(data, dict) else checks.short_repr(data)
+            raise ValueError(f"{cls.__name__}.from_json: this is {what}")
+        fields = {k: v for k, v in data.items() if k != "spec"}
+        if foreign := fields.keys() - {f.name for f in dataclasses.fields(cls)}:  # type: ignore[arg-type]
+            raise ValueError(f"{cls.__name__}.from_json: no such field: {', '.join(map(repr, sorted(foreign)))}")
+        return cls(**{k: decode(v) for k, v in fields.items()})
 
     def fingerprint(self) -> str:
         """Sixteen hexadecimal digits that change whenever any field changes."""
@@ -214,10 +219,13 @@ def _plain(values: np.ndarray | np.generic) -> Any:
 
 def decode(value: Any) -> Any:
     if isinstance(value, dict) and "labelled" in value:
-        a = value["labelled"]
-        coords = {
-            name: (one["dims"], np.asarray(one["values"]), one.get("attrs")) if isinstance(one, dict) else one
-            for name, one in a["coords"].items()
-        }
-        return xr.DataArray(np.asarray(a["values"]), coords, a["dims"], attrs=a.get("attrs"))
+        try:
+            a = value["labelled"]
+            coords = {
+                name: (one["dims"], np.asarray(one["values"]), one.get("attrs")) if isinstance(one, dict) else one
+                for name, one in a["coords"].items()
+            }
+            return xr.DataArray(np.asarray(a["values"]), coords, a["dims"], attrs=a.get("attrs"))
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"this is no labelled array ({type(error).__name__}: {error})") from None
     return value

@@ -337,6 +337,9 @@ def resize(images: np.ndarray, size: int) -> np.ndarray:
     # torch takes seconds to import, and listing or fetching data does not need it.
     import torch
 
+    size = checks.check_int("resize: size", size)
+    if np.ndim(images) != 4 or 0 in np.shape(images):
+        raise ValueError(f"resize: images have shape {np.shape(images)}: must be (n, channels, height, width)")
     out = np.empty((*images.shape[:2], size, size), np.float32)
     for start in range(0, len(images), 4096):
         chunk = torch.tensor(images[start : start + 4096])

@@ -116,8 +116,11 @@ def run(
     >>> run(sweep, chunk=1)["power"].sel(base=2.0).values.tolist()
     [1.0, 2.0, 4.0, 8.0]
     """
+    checks.check_type("run: sweep", sweep, Sweep)
     if chunk is not None:
         checks.check_int("run: chunk", chunk)
+    checks.check("run: executor", executor, executor is None or hasattr(executor, "submit"), "an executor, or None")
+    checks.check("run: store", store, store is None or isinstance(store, str | Path), "a path, or None")
     sweep.function()
     if store is None:
         chunks: list[xr.Dataset] = []
@@ -143,6 +146,7 @@ def load(sweep: Sweep, store: str | Path) -> xr.Dataset:
     store : path
         The folder that :func:`run` was given.
     """
+    checks.check_type("load: sweep", sweep, Sweep)
     read_manifest(store)
     return _whole(sweep, open_store(sweep, store).read(), f"Complete it with: deepmech sweep --store {store}")
 
@@ -167,8 +171,9 @@ def open_store(sweep: Sweep, path: str | Path) -> Store:
 
 def sweep_at(path: str | Path, trust: Collection[str] = ()) -> Sweep:
     """The sweep of a store; ``trust`` as for :meth:`.Sweep.from_json`."""
+    manifest = read_manifest(path)
     try:
-        return Sweep.from_json(read_manifest(path)["sweep"], trust)
+        return Sweep.from_json(manifest["sweep"], trust)
     except ValueError as error:
         raise ValueError(f"{Path(path) / 'manifest.json'}: {error}") from None
 

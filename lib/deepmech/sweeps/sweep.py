@@ -246,7 +246,7 @@ def sweep_of(dataset: xr.Dataset, trust: Collection[str] = ()) -> Sweep:
     """The sweep that a result came from, from its attributes; ``trust`` as for :meth:`Sweep.from_json`."""
     try:
         spec = json.loads(dataset.attrs["spec"])
-    except (KeyError, ValueError):
+    except (KeyError, ValueError, AttributeError, TypeError):
         raise ValueError(
             "this dataset does not say which sweep it came from (attribute 'spec'); use the result of sweeps.run"
         ) from None
