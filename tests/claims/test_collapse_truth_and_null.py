@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
-from tests.claims.truth_and_null import Pairs
+from truth_and_null import Pairs
 
 pairs = Pairs("elastic_sde/collapse")
 TIMES = np.linspace(0, 120, 31)

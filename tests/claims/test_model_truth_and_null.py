@@ -1,7 +1,7 @@
 """The claim of the page on the model tells truth from its null."""
 
 import pytest
-from tests.claims.truth_and_null import Pairs
+from truth_and_null import Pairs
 
 from deepmech import over
 from deepmech_book.analysis.elastic_sde import closed_forms
