@@ -33,7 +33,7 @@ def of_learnt_most(run: xr.Dataset, measure: Callable[[xr.Dataset], Estimate]) -
         return ""
     found = measure(best)
     ends = np.ravel(found.value)
-    said = str(found) if ends.size == 1 else f"{ends.min():.3g} to {ends.max():.3g}"
+    said = str(found.map(lambda end: np.ravel(end)[0])) if ends.size == 1 else f"{ends.min():.3g} to {ends.max():.3g}"
     return f"Of the {best.sizes['seed']} that learnt as much as the paper's alone: {said}."
 
 
