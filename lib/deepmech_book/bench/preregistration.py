@@ -13,7 +13,8 @@ from deepmech_book.sweeps.shipped import folder
 __all__ = ["ASKED", "COMMITS", "Prediction", "book", "prediction"]
 
 COMMITS = dict.fromkeys(("equal_separation", "generalisation", "inside_a_layer"), "e3c385d") | {
-    "fresh_networks": "80877f2"
+    "fresh_networks": "80877f2",
+    "relaxation_forecast": "a3ddc27",
 }
 """In which each prediction was committed, before anything was trained on which it is judged."""
 ASKED = {"question": "Question", "law": "The law", "ours": "What we expected", "rival": "Simplest rival",

@@ -6,6 +6,8 @@ figure that it reproduces; the others know these too.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import xarray as xr
 
 from deepmech_book import figures
@@ -20,6 +22,7 @@ __all__ = [
     "displacement_powers",
     "displacements",
     "displacements_by_batch",
+    "foretold_overlaps",
     "kicks",
     "last_overlaps",
     "loss_of_protocol",
@@ -444,6 +447,24 @@ def displacements(moved: xr.DataArray, free: xr.DataArray) -> Picture:
         alt="Three panels of displacements over time: hot ones on the dashed free walks, cold ones above them and "
         "steeper; none has a plateau.",
         figure="C.5",
+    )
+
+
+def foretold_overlaps(walked: Mapping[str, xr.DataArray], foretold: Mapping[str, xr.DataArray]) -> Picture:
+    """Overlaps over ``time`` by ``temperature``, a panel for each phase, and dashed what was foretold of them."""
+    return figures.lines(
+        walked,
+        x="time",
+        by="temperature",
+        label="$T$ = {}",
+        theory=foretold,
+        theory_label="foretold",
+        columns=2,
+        log="x",
+        x_label="$t$ (steps)",
+        y_label="overlap $Q(t)$",
+        alt="Two panels of overlaps that fall over time, hot ones first. Dashed curves, foretold from one look before "
+        "the walks began, lie on them at every temperature.",
     )
 
 

@@ -5,9 +5,10 @@ import pytest
 import xarray as xr
 
 from deepmech.core.random import Stream
-from deepmech.trainers.engines.compiled.langevin import Loss, layer_sizes, n_weights
+from deepmech.trainers.engines.compiled.langevin import layer_sizes, n_weights
 from deepmech_book.analysis.glass import forecasts as scores
 from deepmech_book.sweeps.glass import forecasts
+from deepmech_book.sweeps.glass.hinge_loss import HingeLoss
 
 SIZES = layer_sizes(3, 4, 2)
 STREAM = Stream.of("test forecasts")
@@ -23,7 +24,7 @@ def test_derivatives_of_outputs_are_their_differences_and_give_the_gradient_of_t
         more, less = (forecasts.jacobian(W + sign * step, SIZES, X)[0] for sign in (1, -1))
         assert by_weight[:, i] == pytest.approx((more - less) / 2e-6, abs=1e-6)
     gradient = -(np.maximum(0, 1 - Y * outputs) * Y) @ by_weight / len(Y) + 0.1 * W
-    assert gradient == pytest.approx(Loss(SIZES, X, Y, 0.1).gradient(W), abs=1e-10)
+    assert gradient == pytest.approx(HingeLoss(SIZES, X, Y, 0.1).gradient(W), abs=1e-10)
 
 
 def test_curvature_of_a_network_without_hidden_bends_is_that_of_its_loss():
@@ -31,7 +32,7 @@ def test_curvature_of_a_network_without_hidden_bends_is_that_of_its_loss():
     x, w, sizes = np.abs(X[:, :1]), np.array([1.0, 0.3]), (1, 1, 1)
     y = np.ones(len(x))
     found = forecasts.gauss_newton(w, sizes, x, y, 0.2)
-    loss, step = Loss(sizes, x, y, 0.2), np.array([0.0, 1e-5])
+    loss, step = HingeLoss(sizes, x, y, 0.2), np.array([0.0, 1e-5])
     assert found[1, 1] == pytest.approx((loss.gradient(w + step)[1] - loss.gradient(w - step)[1]) / 2e-5, rel=1e-6)
     assert np.linalg.eigvalsh(found).min() >= 0.2 - 1e-12
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from deepmech.metrics.relaxation import decorrelation_time
@@ -78,5 +81,18 @@ def alpha_errors(walked: xr.Dataset, foretold: xr.DataArray, warmest: float = 1e
     """
     last = np.isfinite(walked.alpha) & ~np.isfinite(walked.alpha.shift(time=-1))
     cold = walked.temperature <= warmest
-    ratio = np.log2(foretold / walked.alpha).where(last & cold)
+    ratio = np.log2((foretold / walked.alpha).where(last & cold & (foretold > 0) & (walked.alpha > 0)))
     return ratio.median(["time", "temperature", "waiting"]).rename("log₂ of foretold by walked α₂")
+
+
+def table_of_errors(walked: Mapping[str, xr.Dataset], foretold: Mapping[str, xr.Dataset]) -> pd.DataFrame:
+    """Mean of :func:`errors_by_kind` over networks, temperatures and waits: rows are kinds, columns phases."""
+    dims = ["seed", "temperature", "waiting"]
+    means = {phase: errors_by_kind(run, foretold[phase]).mean(dims).to_series() for phase, run in walked.items()}
+    return pd.DataFrame(means).rename_axis("foretold by")
+
+
+def drawn(overlap: xr.DataArray, temperatures: Sequence[float], window: int = PAPER_WINDOW) -> xr.DataArray:
+    """Overlaps after the first wait, mean over networks, at some temperatures: (temperature, time)."""
+    first = overlap.isel(waiting=0, chi=window, drop=True).sel(temperature=list(temperatures))
+    return first.mean("seed", keep_attrs=True).transpose("temperature", "time").dropna("time")

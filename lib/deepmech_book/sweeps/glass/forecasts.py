@@ -24,8 +24,7 @@ LOOK = 100
 cancel: the gradient at a point is thirty times the drift."""
 FRESH = {"regularised": range(100, 109), "underparameterised": range(100, 112)}
 """Seeds that no walk of the book had when the forecast was frozen: of the first twelve, those whose networks learn.
-Seeds 109 to 111 of the regularised phase fall to the origin; 112 to 123 were foretold to be judged too, and have not
-been walked."""
+Seeds 109 to 111 of the regularised phase fall to the origin; 112 to 123 are frozen, too, and have not been walked."""
 KINDS = ("forecast", "without drift", "without curvature", "gradient at a point", "free walk")
 
 

@@ -1,0 +1,75 @@
+"""Claims of the page glass/forecast on walks in a parabola that was looked at, and in one that was not."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from truth_and_null import Pairs
+
+from deepmech.simulators.harmonic import QuadraticLandscape
+from deepmech_book.sweeps.glass import forecasts
+from deepmech_book.sweeps.glass.walks import RATE, diffusion
+
+pairs = Pairs("glass/forecast")
+TIMES = np.unique(np.geomspace(1, 5e4, 40).round()).astype(int)
+TEMPERATURES, WAITS, CHI = [1e-2, 1e-3, 1e-4, 0.0], [10_000], [43.0, 300.0, 2100.0]
+N, SEEDS = 60, 8
+
+
+def landscape(rng, drift=2e-4):
+    """A direction for each weight, of very different curvatures, and slopes so unequal that few weights go far."""
+    slope = drift * rng.standard_normal(N) * np.exp(1.5 * rng.standard_normal(N))
+    return QuadraticLandscape(slope, np.geomspace(1e-3, 10, N), np.eye(N))
+
+
+def moved(parabola):
+    """Overlap, msd and α₂ of a parabola: (temperature, waiting, time), the overlap by window too."""
+    rows = [
+        parabola.displacement(TIMES, learning_rate=RATE, diffusion=diffusion(t), waited=WAITS[0], since=WAITS[0])
+        for t in TEMPERATURES
+    ]
+    axes = ("temperature", "waiting", "time")
+    overlap = np.stack([np.stack([one.overlap(0.3 / chi) for chi in CHI], -1) for one in rows])[:, None]
+    alpha = np.stack([one.non_gaussian for one in rows])[:, None]
+    coords = {"temperature": TEMPERATURES, "waiting": WAITS, "time": TIMES, "chi": CHI}
+    return xr.Dataset({"overlap": ((*axes, "chi"), overlap), "alpha": (axes, alpha)}, coords)
+
+
+def networks(rng, seen, drift=2e-4, layers=4.0):
+    """Walks of networks, each in a parabola of its own, and forecasts from it, or (not ``seen``) from another one."""
+    walked, said = [], []
+    for _ in range(SEEDS):
+        size = drift * np.exp(rng.standard_normal())
+        truth = landscape(rng, size)
+        looked = truth if seen else landscape(rng, size * np.exp(3 * rng.standard_normal()))
+        none = np.zeros(N)
+        free = QuadraticLandscape(none, none, np.eye(N))
+        kinds = (looked, free, free, free, free)
+        walked.append(moved(truth))
+        said.append(xr.concat([moved(one) for one in kinds], xr.Variable("kind", list(forecasts.KINDS))))
+    runs, told = (xr.concat(rows, xr.Variable("seed", np.arange(SEEDS))) for rows in (walked, said))
+    runs = runs.assign(overlap=(runs.overlap + 0.005 * rng.standard_normal(runs.overlap.shape)).clip(0, 1))
+    return runs.assign(alpha_mixture=runs.alpha / layers), told
+
+
+def by_phase(rng, seen, **how):
+    both = {phase: networks(rng, seen, **how) for phase in forecasts.FRESH}
+    return {"walked": {p: run for p, (run, _) in both.items()}, "foretold": {p: said for p, (_, said) in both.items()}}
+
+
+@pairs.of("C.3.forecast.curves", "C.3.forecast.others", "C.3.forecast.times", nulls=6)
+def a_parabola_that_was_looked_at(true, rng):
+    return by_phase(rng, true)
+
+
+@pairs.of("C.3.forecast.alpha", nulls=6)
+def weights_as_unequal_as_foretold(true, rng):
+    """In the null they are eight times as unequal as what was looked at says."""
+    runs = by_phase(rng, True)
+    if not true:
+        runs["walked"] = {p: run.assign(alpha=8 * run.alpha) for p, run in runs["walked"].items()}
+    return runs
+
+
+@pytest.mark.parametrize("claim", pairs.claims)
+def test_a_claim_tells_truth_from_null(claim):
+    pairs.check(claim)
