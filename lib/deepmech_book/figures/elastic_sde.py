@@ -342,7 +342,7 @@ def plane_angles(angles: xr.Dataset) -> Picture:
 
 INTEGRATED = {"A": r"$\hat A$", "B": r"$\hat B$"}
 RATES = {"intra": r"$\hat\alpha$", "inter": r"$\hat\beta$"}
-MODELS = {"I": "I-model", "L": "L-model"}
+MODELS = {"I": "I-model", "L-program": "L-model"}
 
 
 def _pair(estimated: xr.Dataset, names: Mapping[str, str]) -> xr.DataArray:
@@ -464,9 +464,9 @@ def recovered_effects(recovered: xr.Dataset) -> Picture:
         shared=False,
         x_label="iteration",
         y_label="integrated effect",
-        alt="Two panels of three curves. Left two of them lie near the dashed truth, the paper's formula off it. Right "
-        "the estimator by margins follows the truth, the I-model's lies somewhat below it and the paper's formula far "
-        "away.",
+        alt="Two panels of three curves. Left two of them lie near the dashed truth, the printed formula off it. Right "
+        "the L-model's, as in the program, follows the truth, the I-model's lies somewhat below it and the printed "
+        "formula far away.",
     )
 
 

@@ -34,7 +34,7 @@ def distances(i_model, l_model):
     dims = ("structure", "estimator", "norm", "time", "class")
     coords = {
         "structure": ["isotropic", "logits"],
-        "estimator": ["I", "L"],
+        "estimator": ["I", "L-program"],
         "norm": ["I", "L"],
         "time": np.arange(50.0),
     }
@@ -53,7 +53,7 @@ def test_numbers_of_batches_are_means_with_their_interval_by_data():
 def test_imitations_have_both_models_driven_by_both_estimators():
     paths = imitated_paths.imitations(l_model(), n_runs=20, n_batches=2, window=101)
     assert paths["structure"].values.tolist() == ["isotropic", "logits"] and paths.sizes["batch"] == 2
-    assert paths["estimator"].values.tolist() == ["I", "L"]
+    assert paths["estimator"].values.tolist() == ["I", "L-program"]
     distance = imitated_paths.late_distance(paths).mean(("batch", "class"))
     along = distance.sel(norm="L")
     assert float(along.sel(structure="logits")) < 0.1  # networks that obey the model are followed along d_k
@@ -79,7 +79,7 @@ def test_leads_and_ratios_are_those_of_the_last_time(own, other):
     ratios = imitated_paths.other_logits(z).values
     assert np.isnan(ratios[np.eye(3, dtype=bool)]).all()
     np.testing.assert_allclose(ratios[~np.eye(3, dtype=bool)], other / own)
-    paths = xr.Dataset({"median": z, "genuine": 2 * z}).expand_dims(structure=["logits"], estimator=["L"])
+    paths = xr.Dataset({"median": z, "genuine": 2 * z}).expand_dims(structure=["logits"], estimator=["L-program"])
     assert float(imitated_paths.ratio_error(paths)) < 1e-12  # a common factor does not matter
 
 

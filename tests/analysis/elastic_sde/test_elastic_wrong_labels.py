@@ -69,7 +69,7 @@ def test_indices_of_groups_are_those_of_their_class_means():
 def laid_out(**curves):
     shares = np.linspace(0, 0.8, len(next(iter(curves.values()))))
     data = {name: (("model", "label_error"), [values, values]) for name, values in curves.items()}
-    return xr.Dataset(data, {"model": ["I", "L"], "label_error": shares})
+    return xr.Dataset(data, {"model": ["I", "L-program"], "label_error": shares})
 
 
 def test_an_index_that_crosses_one_is_below_at_a_half_and_above_at_two_thirds():

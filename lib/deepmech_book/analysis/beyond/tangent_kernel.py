@@ -130,7 +130,7 @@ def effects_by_source(kernels: xr.Dataset, window: int, steps: xr.Dataset | None
         return [xr.concat([a.mean("group"), leave_one_out(a, "group")], "group") for a in arrays]
 
     (means,) = both(kernels.rename(time="stop", block="time"), "mean")
-    inferred = effects.estimate(xr.Dataset({"mean": means}), window)[["intra", "inter"]]
+    inferred = effects.estimate(xr.Dataset({"mean": means}), window, ("I", "L"))[["intra", "inter"]]
     at = kernels["time"].values
     found = {INFERRED: inferred.interp(time=at, kwargs={"fill_value": "extrapolate"})}
     logits, first, initial = both(kernels, "logits", "move", "move_frozen")

@@ -109,7 +109,7 @@ def simulated_medians(result: xr.Dataset, estimator: Model | str, pairs: Mapping
     ----------
     result, pairs
         As there.
-    estimator : {"I", "L", "L-paper", "none"}
+    estimator : {"I", "L-program", "L", "L-paper", "none"}
         Whose formulas give the effects (:func:`~deepmech_book.analysis.elastic_sde.imitation.imitate`).
 
     Returns

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -102,7 +102,7 @@ def course_of_sets(estimated: xr.Dataset, window: int) -> dict[str, Estimate]:
     return {str(name): estimate(sets[name], "set", "symmetric") for name in sets}
 
 
-def late_growth(means: xr.DataArray) -> xr.DataArray:
+def late_growth(means: xr.DataArray, models: Sequence[elasticity.Model] = MODELS) -> xr.DataArray:
     """Growth of Â over the second half of training, by model.
 
     Each end is a mean over a twentieth of training: from the middle on, and up to the end.
@@ -112,39 +112,48 @@ def late_growth(means: xr.DataArray) -> xr.DataArray:
     DataArray
         Over ``model`` and the other dimensions of ``means``; a pure number.
     """
-    a = xr.concat([elasticity.integrated_effects(means, model)["A"] for model in MODELS], over("model", list(MODELS)))
+    a = xr.concat([elasticity.integrated_effects(means, model)["A"] for model in models], over("model", list(models)))
     n = a.sizes["time"]
     width, middle = max(1, n // 20), n // 2
     late, before = (a.isel(time=at).mean("time") for at in (slice(-width, None), slice(middle, middle + width)))
     return late - before
 
 
-def late_growth_ratio(result: xr.Dataset) -> Estimate:
+def late_growth_ratio(result: xr.Dataset, model: elasticity.Model = "L-program") -> Estimate:
     """By what factor Â grows faster in the L-model than in the I-model, late, with its interval over groups of trials.
 
-    No interval if one of the two does not grow.
+    Parameters
+    ----------
+    result : Dataset
+        Of networks, with ``group_mean``.
+    model : {"L-program", "L"}
+        Whose formula reads the L-model's effects.
+
+    Returns
+    -------
+    Estimate
+        Negative where one of the two falls.
     """
 
-    def log_ratio(means: xr.DataArray) -> xr.DataArray:
-        growth = late_growth(means)
-        logs = xr.apply_ufunc(np.log, growth.where(growth > 0))
-        return logs.sel(model="L", drop=True) - logs.sel(model="I", drop=True)
+    def ratio(means: xr.DataArray) -> xr.DataArray:
+        growth = late_growth(means, ("I", model))
+        return growth.sel(model=model, drop=True) / growth.sel(model="I", drop=True)
 
-    return effects.over_groups(result, log_ratio).map(np.exp)
+    return effects.over_groups(result, ratio)
 
 
 def norm_against_line(means: xr.DataArray) -> xr.DataArray:
     """How far the mean norm of class means is from the I-model's Â, by how far it is from a straight line.
 
-    All three are divided by their mean over the last tenth of training; the line starts at zero. Below 1 the norm grows
-    rather like Â than steadily.
+    Both are laid over the norm with the level and the factor that bring them nearest, by least squares. Below 1 the
+    norm has rather the shape of Â than none.
     """
     norm = mean_norm(means)
     line = xr.DataArray(np.arange(norm.sizes["time"], dtype=float), {"time": norm["time"]}, dims="time")
 
     def apart(other: xr.DataArray) -> xr.DataArray:
-        one, two = (z / last_tenth(z) for z in (norm, other))
-        return rms(one - two)
+        one, two = (z - z.mean("time") for z in (norm, other))
+        return rms(one - two * (one * two).mean("time") / (two**2).mean("time"))
 
     return apart(elasticity.integrated_effects(means, "I")["A"]) / apart(line)
 
@@ -159,15 +168,15 @@ def end_values(result: xr.Dataset, window: int, names: Mapping[str, str]) -> dic
     window : int
         Of the filter, in iterations.
     names : mapping
-        Names of the models "I" and "L".
+        Names of the estimators, ``"I"``, ``"L-program"`` and others.
 
     Returns
     -------
     dict
-        Ends of Â and B̂ (mean of the last hundred recorded times), the time of the maximum of α̂ by model, the factor of
-        :func:`late_growth_ratio`, and validation accuracy.
+        Ends of Â and B̂ (mean of the last hundred recorded times) and the time of the maximum of α̂ by estimator, the
+        factor of :func:`late_growth_ratio` by estimators of the L-model, and validation accuracy.
     """
-    estimated = effects.estimate(result, window)
+    estimated = effects.estimate(result, window, list(names))  # type: ignore[arg-type]
     end = estimated[["A", "B"]].isel(time=slice(-100, None)).mean("time")
     columns = {"Â": end["A"], "B̂": end["B"], "time of the maximum": course(estimated, window)["peak"]}
     rows = {
@@ -175,7 +184,8 @@ def end_values(result: xr.Dataset, window: int, names: Mapping[str, str]) -> dic
         for name, values in columns.items()
         for model, words in names.items()
     }
-    rows["late growth, ratio L/I"] = float(late_growth_ratio(result).value)
+    for model in (one for one in names if one != "I"):
+        rows[f"late growth of Â by the I-model's, {names[model]}"] = float(late_growth_ratio(result, model).value)  # type: ignore[arg-type]
     return rows | {"validation accuracy": float(result["validation_accuracy"].isel(at_iteration=-1).mean())}
 
 
@@ -238,7 +248,9 @@ def distance_by_noise(estimated: xr.Dataset, pair: str) -> Estimate:
     return Estimate(value, low, high, ends.n, ends.reason)
 
 
-def window_sensitivity(result: xr.Dataset, window: int, at: slice, wide: int = 551) -> xr.DataArray:
+def window_sensitivity(
+    result: xr.Dataset, window: int, at: slice, wide: int = 551, model: elasticity.Model = "L-program"
+) -> xr.DataArray:
     """Logarithm of how much further α̂ is from that with a wide window in the L-model than in the I-model.
 
     Parameters
@@ -249,15 +261,18 @@ def window_sensitivity(result: xr.Dataset, window: int, at: slice, wide: int = 5
         Of the filters, in iterations.
     at : slice
         Which of the recorded times.
+    model : {"L-program", "L"}
+        Whose formula reads the L-model's effects.
 
     Returns
     -------
     DataArray
         Over ``set``, a pair of ``per_class`` and ``first_seed``.
     """
-    gap = (effects.estimate(result, window)["intra"] - effects.estimate(result, wide)["intra"]).isel(time=at)
+    narrow, trend = (effects.estimate(result, one, ("I", model))["intra"] for one in (window, wide))
+    gap = (narrow - trend).isel(time=at)
     size = rms(gap)
-    ratio = xr.apply_ufunc(np.log, size.sel(model="L", drop=True) / size.sel(model="I", drop=True))
+    ratio = xr.apply_ufunc(np.log, size.sel(model=model, drop=True) / size.sel(model="I", drop=True))
     return ratio.stack(set=["per_class", "first_seed"]).drop_vars(["per_class", "first_seed", "set"])
 
 
@@ -280,7 +295,7 @@ def growth_by_classes(few: xr.Dataset, many: xr.Dataset) -> dict[str, Estimate]:
     Returns
     -------
     dict
-        "A" and "B" over ``classes``; "times", the factor. Intervals are over groups of trials.
+        "A" and "B" over ``classes``; "times", the factor, unknown where Â falls. Intervals are over groups of trials.
     """
     classes = xr.Variable("classes", ["2 classes", "3 classes"])
     both = [[end_effects(means) for means in effects.without_groups(one)] for one in (few, many)]
@@ -288,7 +303,7 @@ def growth_by_classes(few: xr.Dataset, many: xr.Dataset) -> dict[str, Estimate]:
     for name in ("A", "B"):
         value, without = (xr.concat([one[i][name] for one in both], classes, combine_attrs="drop") for i in (0, 1))
         ends[name] = jackknife(value, without, over="group", scatter="symmetric")
-    (two, some), (three, others) = ([np.log(z["A"].values) for z in one] for one in both)
+    (two, some), (three, others) = ([np.log(np.where(z["A"] > 0, z["A"], np.nan)) for z in one] for one in both)
     # What does not change from group to group does not matter to the jackknife.
     times = jackknife(float(three - two), others, three - some, scatter="symmetric")
     return ends | {"times": times.map(np.exp)}

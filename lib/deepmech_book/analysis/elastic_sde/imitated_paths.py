@@ -1,7 +1,7 @@
 """How near the models' paths come to networks, and what linearising leaves out (paper B, Figs. 5, D.7 to D.9, App. B).
 
 ``paths`` is what :func:`deepmech_book.analysis.elastic_sde.imitation.imitate` gives, over ``structure``
-("isotropic", "logits") and ``estimator`` ("I", "L") too.
+("isotropic", "logits") and ``estimator`` ("I", "L-program") too.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def imitations(result: xr.Dataset, **how: Any) -> xr.Dataset:
         Its paths over ``structure`` and ``estimator`` too.
     """
     structures: tuple[imitation.Structure, ...] = ("isotropic", "logits")
-    estimators: tuple[Model, ...] = ("I", "L")
+    estimators: tuple[Model, ...] = effects.MODELS
     rows = []
     for structure in structures:
         row = [imitation.imitate(result, estimator, structure, **how) for estimator in estimators]
@@ -115,7 +115,7 @@ def program_drawings(result: xr.Dataset, estimator: Any, n_runs: int, window: in
     ----------
     result : Dataset
         Of networks with three classes.
-    estimator : {"I", "L", "none"}
+    estimator : {"I", "L-program", "none"}
         Whose effects drive the L-model.
     n_runs : int
         Runs behind a figure, from normal starts as large as the networks' first class means.
@@ -172,7 +172,7 @@ def other_logits(paths: xr.DataArray) -> xr.DataArray:
 
 def ratio_error(paths: xr.Dataset) -> xr.DataArray:
     """Largest distance of simulated from real :func:`other_logits`, of the L-model with its own effects."""
-    by_l = {"structure": "logits", "estimator": "L"}
+    by_l = {"structure": "logits", "estimator": "L-program"}
     simulated, real = (other_logits(paths[name].sel(by_l, drop=True)) for name in ("median", "genuine"))
     return abs(simulated - real).max(["class", "logit"])
 
@@ -181,8 +181,8 @@ def ratio_error(paths: xr.Dataset) -> xr.DataArray:
 
 
 def distance_by_l(paths: xr.Dataset) -> xr.DataArray:
-    """Relative differences RD_k(t) (Eq. D.21) of paths whose effects are read off margins, by the L-model."""
-    return paths["distance"].sel(estimator="L", drop=True)
+    """Relative differences RD_k(t) (Eq. D.21) of paths whose effects are read off by the L-model."""
+    return paths["distance"].sel(estimator="L-program", drop=True)
 
 
 def late_distance(paths: xr.Dataset) -> xr.DataArray:

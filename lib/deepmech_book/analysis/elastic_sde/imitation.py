@@ -38,7 +38,7 @@ def propagator(drive: xr.Dataset, structure: Structure, times: np.ndarray, n_cla
 
 def imitate(
     result: xr.Dataset,
-    estimator: Model | Literal["none"] = "L",
+    estimator: Model | Literal["none"] = "L-program",
     structure: Structure = "logits",
     *,
     window: int = 21,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -26,10 +26,10 @@ __all__ = [
 ]
 
 ITERATIONS, TRIALS = 400, 100
-ESTIMATORS: list[elasticity.Model] = ["I", "L-paper", "L"]
-"""Formulas compared: of the I-model, of the L-model as printed, of the L-model by margins."""
+ESTIMATORS: list[elasticity.Model] = ["I", "L-paper", "L-program"]
+"""Formulas compared: of the I-model, of the L-model as printed, and as in the authors' program."""
 STARTS = np.array([[1.7, -0.4, 0.2], [-0.1, 2.0, -0.6], [0.4, 0.3, 1.5]])
-"""Class means before the first step."""
+"""Class means before the first step; in the L-model less their mean over logits, as networks' logits add up to zero."""
 Structure = Literal["isotropic", "logits"]
 
 
@@ -66,7 +66,8 @@ def training_log(structure: Structure, start: float, height: float, seed: int) -
         That class.
     """
     at = np.arange(ITERATIONS)
-    run = train_discrete(known_model(structure, height), at, start * STARTS, 1.0, 5, TRIALS, 0.3, seed)
+    first = STARTS - STARTS.mean(1, keepdims=True) if structure == "logits" else STARTS
+    run = train_discrete(known_model(structure, height), at, start * first, 1.0, 5, TRIALS, 0.3, seed)
     # No step follows the last record: any class will do there.
     drawn = np.concatenate([run.drawn, run.drawn[:, :1]], axis=1)[:, :ITERATIONS].astype(int)
     x = run.feature_value.isel(sample=0).values
@@ -111,35 +112,47 @@ def error(recovered: xr.Dataset, name: str, since: int = 25) -> xr.DataArray:
     recovered : Dataset
         Of :func:`recovered_effects`.
     name : {"A", "B", "intra"}
-        Which number; α̂ by the largest α, and away from the ends: from recorded time ``since`` on, without the last 25.
+        Which number; integrals by the largest A, α̂ by the largest α and away from the ends: from recorded time
+        ``since`` on, without the last 25.
     since : int
         See there.
     """
     off = recovered[name] - recovered[f"{name}_true"]
     if name == "intra":
-        off = off.isel(time=slice(since, -25)) / recovered["intra_true"].max()
-    return (off**2).mean("time") ** 0.5
+        off = off.isel(time=slice(since, -25))
+    return (off**2).mean("time") ** 0.5 / recovered["intra_true" if name == "intra" else "A_true"].max()
 
 
-def recovery_error(name: str, isotropic: xr.Dataset, logits: xr.Dataset, since: int = 25) -> Estimate:
-    """The error of each estimator on its own model's data; null: that of the printed formula, on data of the L-model.
+def recovery_error(names: Sequence[str], isotropic: xr.Dataset, logits: xr.Dataset, since: int = 25) -> Estimate:
+    """The error of each estimator on its own model's data; null: that of an estimator which says that nothing happens.
 
     Parameters
     ----------
-    name, since
-        As for :func:`error`.
+    names, since
+        As for :func:`error`, of which there may be several.
     isotropic, logits : Dataset
         Of :func:`recovered_effects`, of the I-model and of the L-model.
 
     Returns
     -------
     Estimate
-        Over ``model`` ("I", "L"): root mean square over logs, with its interval.
+        Over ``effect`` (``names``) and ``model`` ("I", "L-program"): root mean square over logs, with its interval.
     """
-    both = error(isotropic, name, since), error(logits, name, since)
-    own = xr.concat([one.sel(model=model) for one, model in zip(both, "IL", strict=True)], "model")
-    value, null = (((one**2).mean("log") ** 0.5) for one in (own, both[1].sel(model="L-paper", drop=True)))
-    return replace(estimate(own, "log", "symmetric", at=value), value=value, null=null)
+    by_model = {"I": isotropic, "L-program": logits}
+
+    def all_of(recovered: Mapping[str, xr.Dataset]) -> xr.DataArray:
+        rows = [
+            xr.concat(
+                [error(one, name, since).sel(model=model, drop=True) for model, one in recovered.items()], "model"
+            )
+            for name in names
+        ]
+        return xr.concat(rows, xr.Variable("effect", list(names))).assign_coords(model=list(recovered))
+
+    own = all_of(by_model)
+    nothing = all_of({model: one.assign({name: 0 * one[name] for name in names}) for model, one in by_model.items()})
+    value = (own**2).mean("log") ** 0.5
+    return replace(estimate(own, "log", "symmetric", at=value), value=value, null=nothing.mean("log"))
 
 
 def bias(recovered: xr.Dataset, name: str, model: str) -> float:

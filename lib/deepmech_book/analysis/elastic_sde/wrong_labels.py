@@ -102,13 +102,13 @@ def tail_indices(intra: xr.DataArray, inter: xr.DataArray) -> xr.Dataset:
     return both.assign(least=np.minimum(both["intra"], both["inter"]))
 
 
-def integrated_by_model(means: xr.DataArray, models: Sequence[Model] = ("I", "L")) -> xr.Dataset:
+def integrated_by_model(means: xr.DataArray, models: Sequence[Model] = effects.MODELS) -> xr.Dataset:
     """Â and B̂ of class means, over ``model`` too."""
     both = [integrated_effects(means, model) for model in models]
     return xr.concat(both, xr.Variable("model", list(models)), combine_attrs="drop")
 
 
-def indices_of_groups(result: xr.Dataset, models: Sequence[Model] = ("I", "L")) -> list[xr.Dataset]:
+def indices_of_groups(result: xr.Dataset, models: Sequence[Model] = effects.MODELS) -> list[xr.Dataset]:
     """:func:`tail_indices` of class means in coarse blocks of time: of all trials, and without each group of them."""
     both = [integrated_by_model(means, models) for means in effects.without_groups(result)]
     return [tail_indices(one["A"], one["B"]) for one in both]
@@ -129,7 +129,7 @@ def about_one(indices: xr.Dataset) -> xr.DataArray:
 
 def overtaking_share(indices: xr.Dataset) -> float:
     """The last share of wrong labels at which the two indices change places, by the L-model; nan if they never do."""
-    one = indices.sel(model="L")
+    one = indices.sel(model="L-program")
     return crossing(one["label_error"], one["inter"] - one["intra"], direction="either", last=True)
 
 
@@ -172,7 +172,7 @@ def fading_slope(result: xr.Dataset, window: int) -> Estimate:
 # --- the gap between the effects (Figs. D.5 and D.6) ------------------------------------------------------------------
 
 
-def final_gap(means: xr.DataArray, models: Sequence[Model] = ("I", "L")) -> xr.DataArray:
+def final_gap(means: xr.DataArray, models: Sequence[Model] = effects.MODELS) -> xr.DataArray:
     """Â − B̂ at the end of training, mean over the last five times; over ``model`` too."""
     both = integrated_by_model(means, models)
     return (both["A"] - both["B"]).isel(time=slice(-5, None)).mean("time")
@@ -206,6 +206,5 @@ def intra_in_logits(means: xr.DataArray) -> xr.DataArray:
 
 def measured_over_groups(result: xr.Dataset, measure: Callable[[xr.DataArray], Any]) -> Estimate:
     """A measure of class means with its interval over groups of trials; of no number where effects are not finite."""
-    models: tuple[Model, ...] = ("I", "L")
-    integrals = [integrated_effects(means, model) for means in effects.without_groups(result) for model in models]
+    integrals = [integrated_by_model(means) for means in effects.without_groups(result)]
     return effects.over_groups(result, measure) if finite(*integrals) else unknown(TOO_FEW)
