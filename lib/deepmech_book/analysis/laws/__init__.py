@@ -1,1 +1,0 @@
-"""What the pages on laws of layers measure, one module a page."""
