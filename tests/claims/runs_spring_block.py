@@ -36,7 +36,8 @@ def networks(
     """A diagram of networks as :func:`deepmech_book.sweeps.spring_block.networks.figure_1` gives it.
 
     ``accuracy`` is a function of the curvature of the cell, and of slope and noise as ``bend``; both scatter over
-    seeds. Test load curves are those of training samples, scattered anew.
+    seeds. Test load curves are those of training samples, scattered anew. The training loss grows with slope and noise,
+    and half of the networks, those with the least of both, fit all training samples.
     """
     values = PANELS[noise].values
     at = np.linspace(0, 1, len(values))
@@ -56,8 +57,8 @@ def networks(
             "load_curve_test": curves(curvature(load) + rng.normal(0, scatter, like.shape)),
             "curvature": curvature(load),
             "accuracy": found,
-            "accuracy_train": (found + 0.02).clip(0, 1),
-            "loss": (1 - found).clip(0),
+            "accuracy_train": scattered(1 - (slope + at > 1) / 10, 0),
+            "loss": scattered(0.1 + slope + at, scatter),
             "diverged": like.astype(bool),
         }
     )

@@ -1,0 +1,85 @@
+"""Claims of the page on Fig. 1, on made-up diagrams of networks with all four kinds of noise and on those of nulls."""
+
+import numpy as np
+import pytest
+import runs_spring_block as made
+import xarray as xr
+from truth_and_null import Pairs
+
+from deepmech_book.sweeps.spring_block.networks import PANELS
+
+pairs = Pairs("spring_block/noise_diagrams")
+
+
+def bend(slope, at):
+    """Concave for ReLU without noise; noise and a larger slope bend curves downwards."""
+    return 0.2 - slope / 4 - at / 2
+
+
+def bends_anew(dim: str):
+    """Panels as they should be, or with the cells along ``dim`` dealt anew within rows or columns."""
+
+    def maker(true, rng):
+        panels = {noise: made.networks(rng, bend, noise=noise) for noise in PANELS}
+        if not true:
+            for noise, one in panels.items():
+                along, alone = (noise, "slope") if dim == "noise" else ("slope", noise)
+                panels[noise] = made.shuffled(rng, one, along, [alone])
+        return {"panels": panels}
+
+    return maker
+
+
+pairs.of("A.1.noise_bends", nulls=6)(bends_anew("noise"))
+pairs.of("A.1.slope_bends", nulls=6)(bends_anew("slope"))
+
+
+@pairs.of("A.1.lazy_corner", "A.1.convex_side")
+def curves_that_bend(true, rng):
+    """Or that are all straight but for scatter."""
+    shape = bend if true else lambda slope, at: 0 * at
+    return {"panels": {noise: made.networks(rng, shape, noise=noise) for noise in PANELS}}
+
+
+@pairs.of("A.1.accuracy_falls", "A.1.accuracy_in_rows", nulls=6)
+def accuracy_of_straight_curves(true, rng):
+    """Or accuracy that follows the training loss, wherever curves are straight."""
+    accuracy = (lambda c, slope, at: 0.95 - abs(c) / 5) if true else (lambda c, slope, at: 0.95 - (slope + at) / 10)
+    return {"panels": {noise: made.networks(rng, bend, accuracy, noise=noise) for noise in PANELS}}
+
+
+@pairs.of("A.text.same_fit")
+def accuracy_of_fitted_networks(true, rng):
+    """Or accuracies of the cells that fit, dealt anew to these."""
+    panel = made.networks(rng, bend, noise="learning_rate")
+    if not true:
+        fits = (panel.accuracy_train == 1).all("seed").values
+        numbers = panel.accuracy.values.copy()
+        numbers[fits] = rng.permutation(numbers[fits], axis=0)
+        panel = panel.assign(accuracy=panel.accuracy.copy(data=numbers))
+    return {"panels": {"learning_rate": panel}}
+
+
+@pairs.of("A.text.test_curves")
+def curves_of_test_samples(true, rng):
+    """Or test curves of other cells, or such as are all bent by more than training curves are."""
+    panels = {noise: made.networks(rng, bend, noise=noise) for noise in PANELS}
+    for noise, one in panels.items() if not true else ():
+        if rng.random() < 0.5:
+            other = made.shuffled(rng, one, noise, ["slope"]).load_curve_test
+        else:
+            other = made.curves(one.curvature - 0.3)
+        panels[noise] = one.assign(load_curve_test=other)
+    return {"panels": panels}
+
+
+@pytest.mark.parametrize("claim", pairs.claims)
+def test_a_claim_tells_truth_from_null(claim):
+    pairs.check(claim)
+
+
+def test_panels_differ_in_their_noise_alone():
+    one, other = (
+        made.networks(np.random.default_rng(0), bend, noise=noise).curvature for noise in ("dropout", "batch_size")
+    )
+    xr.testing.assert_equal(one, other.rename(batch_size="dropout").assign_coords(dropout=one.dropout))
