@@ -482,7 +482,11 @@ def rank_correlation(
 
 
 def bootstrap(
-    statistic: Callable[..., Any], *runs: np.ndarray, scatter: str = "skewed", n_draws: int = N_BOOT
+    statistic: Callable[..., Any],
+    *runs: np.ndarray,
+    scatter: str = "skewed",
+    n_draws: int = N_BOOT,
+    percentiles: bool = False,
 ) -> Estimate:
     """A number that jumps, such as a rank or the place of a maximum, and its interval: runs are drawn anew.
 
@@ -494,6 +498,8 @@ def bootstrap(
     runs : arrays with the same independent runs along their first axes.
     scatter : as for :func:`estimate`.
     n_draws : how often runs are drawn.
+    percentiles : the middle 95 % of what the draws give in place of that, for a number with few values far from one
+        another, between which there is none.
 
     Examples
     --------
@@ -509,6 +515,8 @@ def bootstrap(
     picks = (Stream.of("rank correlation").uniform("runs", 0, (n_draws, n)) * n).astype(int)
     weights = np.stack([np.bincount(p, minlength=n) for p in picks]) / n
     drawn = np.asarray(statistic(*(np.tensordot(weights, r, 1) for r in runs)), float)
+    if percentiles:
+        return Estimate(value, *np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0), n)
     # Means of n resampled runs scatter by √((n - 1)/n) less than those of n new ones.
     reach = scipy.stats.t.ppf((1 + LEVEL) / 2, n - 1) * drawn.std(0) * np.sqrt(n / (n - 1))
     return Estimate(value, value - reach, value + reach, n)

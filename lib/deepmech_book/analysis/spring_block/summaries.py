@@ -19,6 +19,8 @@ from deepmech_book.sweeps.spring_block.networks import PANELS
 N_SHIFTS, N_DRAWS = 201, 300
 #: Curvature up to which a load curve is called straight: a last step of D at most about 1.7 times the first.
 STRAIGHT = 0.05
+#: Curvatures up to which one might call it so: last steps of at most 1.4, 1.7 and 2.2 times the first.
+BARS = (0.03, STRAIGHT, 0.07)
 
 Ranks = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -172,13 +174,16 @@ class NetworkDiagram:
 
     @property
     def best_curvature(self) -> Estimate:
-        """Curvature of the most accurate cell, which may be another one when runs are drawn anew."""
+        """Curvature of the most accurate cell, which may be another one when runs are drawn anew.
+
+        It jumps from cell to cell, so that its interval is the middle 95 % of what the draws give.
+        """
 
         def statistic(c: np.ndarray, a: np.ndarray) -> np.ndarray:
             best = a[:, self._cells].argmax(-1)
             return np.take_along_axis(c[:, self._cells], best[:, None], -1)[:, 0]
 
-        return bootstrap(statistic, *self._runs, n_draws=N_DRAWS).map(float)
+        return bootstrap(statistic, *self._runs, percentiles=True).map(float)
 
     @property
     def bent_gains(self) -> Estimate:
@@ -187,11 +192,22 @@ class NetworkDiagram:
         Straight is up to :data:`STRAIGHT`. Both are chosen by all other seeds and looked at in the one left out: a cell
         chosen by the seed it is judged by would look too good.
         """
+        return self._bent_gains(STRAIGHT)
+
+    @property
+    def bent_gains_over_bars(self) -> Estimate:
+        """The same, with an interval that holds those of all :data:`BARS` up to which a curve might be called straight."""
+        each = [self._bent_gains(bar) for bar in BARS]
+        reason = next((one.reason for one in each if one.reason), "")
+        low, high = min(one.low for one in each), max(one.high for one in each)
+        return replace(self.bent_gains, low=np.nan if reason else low, high=np.nan if reason else high, reason=reason)
+
+    def _bent_gains(self, bar: float) -> Estimate:
         c, a = (one.values[:, self._cells] for one in (self.curvature, self.accuracy))
         gains = []
         for seed in range(len(c)):
             chosen = [s for s in range(len(c)) if s != seed] or [seed]  # of a single seed there is no other choice
-            straight = abs(c[chosen].mean(0)) <= STRAIGHT
+            straight = abs(c[chosen].mean(0)) <= bar
             if straight.all() or not straight.any():
                 gains.append(np.nan)
                 continue

@@ -1,0 +1,102 @@
+"""Claims of the page spring_block/figures_s4_to_s9: paper A's diagrams at other depths, widths, images and optimisers.
+
+``diagrams`` are finished diagrams of networks by name, each over one kind of noise
+(:class:`~deepmech_book.analysis.spring_block.summaries.NetworkDiagram`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import xarray as xr
+
+from deepmech.core.estimates import Estimate, estimate
+from deepmech_book.analysis.spring_block.summaries import NetworkDiagram, in_a_row
+from deepmech_book.analysis.spring_block.supplement import input_off
+from deepmech_book.claims.functions import Measurement, measures
+
+Diagrams = Mapping[str, xr.Dataset]
+
+
+def _each(diagrams: Diagrams, number: Callable[[NetworkDiagram], Estimate]) -> Estimate:
+    return in_a_row({name: number(NetworkDiagram(one)) for name, one in diagrams.items()})
+
+
+# --- Figure S4: ``made`` are networks over ``learning_rate`` (three), ``split`` and ``seed`` ----------------------------
+
+
+@measures("A.S4.turns")
+def turns(made: xr.Dataset) -> Measurement:
+    """Curvature at the smallest learning rate, and minus that at the largest, on both sets of samples."""
+    ends = made["curvature"].isel(learning_rate=[0, -1])
+    signed = ends * xr.DataArray([1.0, -1.0], {"learning_rate": ends["learning_rate"]})
+    return Measurement(estimate(signed, "seed", "symmetric"))
+
+
+@measures("A.S4.linear")
+def linear(made: xr.Dataset) -> Measurement:
+    """Curvature at the middle learning rate, on both sets of samples."""
+    middle = made["curvature"].isel(learning_rate=1, drop=True)
+    return Measurement(estimate(middle, "seed", "symmetric"))
+
+
+@measures("A.S4.accuracies")
+def accuracies(made: xr.Dataset) -> Measurement:
+    """Accuracy on test samples, in per cent, by learning rate."""
+    return Measurement(estimate(_test(made), "seed", "symmetric"))
+
+
+@measures("A.S4.best")
+def best(made: xr.Dataset) -> Measurement:
+    """Accuracy where the curve of training samples is straightest, less that at each other learning rate."""
+    bend, test = made["curvature"].sel(split="train", drop=True), _test(made)
+    straightest = abs(bend.mean("seed")).idxmin("learning_rate")
+    ahead = test.sel(learning_rate=straightest, drop=True) - test.drop_sel(learning_rate=straightest)
+    return Measurement(estimate(ahead, "seed", "symmetric"))
+
+
+def _test(made: xr.Dataset) -> xr.DataArray:
+    return 100 * made["accuracy"].sel(split="test", drop=True)
+
+
+# --- Figures S5 to S9 -------------------------------------------------------------------------------------------------
+
+
+@measures("A.SM.noise_bends", "A.S7.b.noise_bends")
+def noise_bends(diagrams: Diagrams) -> Measurement:
+    """Rank correlation of curvature with noise in every row of every diagram."""
+    return Measurement(_each(diagrams, lambda one: one.bends_with_noise))
+
+
+@measures("A.SM.accuracy_falls", "A.S7.b.accuracy_falls")
+def accuracy_falls(diagrams: Diagrams) -> Measurement:
+    """Rank correlation of accuracy with the size of the curvature over the cells of every diagram."""
+    return Measurement(_each(diagrams, lambda one: one.falls_beside_loss))
+
+
+@measures("A.SM.accuracy_in_rows", "A.S7.b.accuracy_in_rows")
+def accuracy_in_rows(diagrams: Diagrams) -> Measurement:
+    """The same within rows, mean over rows."""
+    return Measurement(_each(diagrams, lambda one: one.falls_in_rows_beside_loss))
+
+
+@measures("A.S7.linear_slow")
+def linear_slow(descent: xr.Dataset, adam: xr.Dataset) -> Measurement:
+    """Training loss of linear networks without data noise, by gradient descent and by Adam."""
+    linear, null = (one["loss"].sel(slope=1.0, data_noise=0.0, drop=True) for one in (descent, adam))
+    return Measurement(estimate(linear, "seed", "symmetric"), null=float(null.mean()))
+
+
+@measures("A.S8.input_off")
+def input_off_the_line(photographs: xr.Dataset, digits: xr.Dataset) -> Measurement:
+    """How far D of the input lies off the line of the hidden layers; diagrams over dropout."""
+    off, null = map(input_off, (photographs, digits))
+    return Measurement(estimate(off, "seed", "symmetric"), null=float(null.mean()))
+
+
+@measures("A.S9.best_is_concave")
+def best_is_concave(diagrams: Diagrams) -> Measurement:
+    """Curvature of the most accurate cell of every diagram, beside the mean of its cells."""
+    means = np.array([float(one["curvature"].mean()) for one in diagrams.values()])
+    return Measurement(_each(diagrams, lambda one: one.best_curvature), null=means)

@@ -1,0 +1,65 @@
+"""Claims of the page spring_block/linear_networks: Fig. 5(a, b) of paper A."""
+
+from __future__ import annotations
+
+import xarray as xr
+
+from deepmech.core.estimates import estimate, stack
+from deepmech.metrics.curvature import curvature, steps
+from deepmech_book.analysis.spring_block import chains
+from deepmech_book.claims.functions import Measurement, measures
+
+# --- Figure 5(a): ``made`` are networks over ``training``, as of sweeps.spring_block.linear_networks.figure_5a -----------
+
+
+@measures("A.5a.small_step")
+def small_step(made: xr.Dataset) -> Measurement:
+    """Largest deviation of a layer's step of D from the mean step, by that, over seeds."""
+    step = steps(made["load_curve"].sel(training="small steps"))
+    uneven = abs(step - step.mean("layer")).max("layer") / step.mean("layer")
+    return Measurement(float(uneven.max()))
+
+
+@measures("A.5a.nonlinearity")
+def nonlinearity(made: xr.Dataset) -> Measurement:
+    """Curvature with each activation, and without; ``made`` is over ``training``, one of them ``linear``."""
+    bend = made["curvature"]
+    runs = estimate(bend.drop_sel(training="linear"), "seed", "symmetric")
+    return Measurement(runs, null=float(bend.sel(training="linear").mean()))
+
+
+@measures("A.5a.bends")
+def bends(made: xr.Dataset, batches: xr.Dataset) -> Measurement:
+    """Curvature with dropout, with the printed large steps of one sample each (``batches``), and with larger ones."""
+    bend = made["curvature"]
+    kinds = {
+        "dropout": bend.sel(training="dropout", drop=True),
+        "large steps, as printed": batches["curvature"].isel(batch=-1, drop=True),
+        "much larger steps": bend.sel(training="large steps", drop=True),
+    }
+    runs = {name: estimate(one, "seed", "symmetric") for name, one in kinds.items()}
+    return Measurement(stack(runs, "training"), null=float(bend.sel(training="small steps").mean()))
+
+
+# --- Figure 5(b): ``free`` are chains over ``noise`` and ``run``, without friction to the right -------------------------
+
+
+@measures("A.5b.noiseless")
+def noiseless(free: xr.Dataset) -> Measurement:
+    """Elongations at rest without noise, and the equal ones."""
+    quiet = steps(free["load_curve"].sel(noise=0.0, drop=True).isel(run=0), dim="block")
+    return Measurement(quiet, expected=1 / quiet.size)
+
+
+@measures("A.5b.convex")
+def convex(free: xr.Dataset) -> Measurement:
+    """Curvature at each noise above zero, mean over runs."""
+    noisy = free["load_curve"].sel(noise=free.noise[free.noise > 0])
+    return Measurement(estimate(curvature(noisy, dim="block"), "run", "skewed"))
+
+
+@measures("A.5b.limit")
+def limit(free: xr.Dataset, friction_left: float) -> Measurement:
+    """Mean step in elongation at the two strongest noises, and half of ``friction_left``, at stiffness 1."""
+    step = chains.mean_step(free["position"]).isel(noise=[-2, -1])
+    return Measurement(step.mean("run"), expected=-friction_left / 2, null=0.0)

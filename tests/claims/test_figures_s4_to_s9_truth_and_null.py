@@ -1,0 +1,127 @@
+"""Claims of the page on Figs. S4 to S9 on networks that do what the paper says, and on such that do not."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from runs_spring_block import networks, shuffled
+from truth_and_null import Pairs
+
+from deepmech.metrics.curvature import curvature
+
+pairs = Pairs("spring_block/figures_s4_to_s9")
+RATES = [1e-4, 1e-3, 1e-2]
+
+
+def falling(slope, at):
+    return 0.25 - 0.45 * at - 0.05 * slope
+
+
+def three_rates(rng, bends=(0.1, 0.0, -0.25), accuracies=(91.93, 92.52, 89.99), off_test=0.0, n_seeds=10):
+    """Networks of Fig. S4: curvatures and accuracies at three learning rates; test curves bend by ``off_test`` more."""
+    coords = {"learning_rate": RATES, "split": ["train", "test"], "seed": range(n_seeds)}
+    like = xr.DataArray(np.zeros((3, 2, n_seeds)), coords)
+    shape = np.array(bends)[:, None, None] + np.array([0.0, off_test])[:, None]
+    accuracy = like + np.array(accuracies)[:, None, None] / 100
+    return xr.Dataset(
+        {
+            "curvature": like + shape + rng.normal(0, 0.005, like.shape),
+            "accuracy": accuracy + rng.normal(0, 0.002, like.shape),
+        }
+    )
+
+
+@pairs.of("A.S4.turns")
+def concave_then_convex(true, rng):
+    return {"made": three_rates(rng) if true else three_rates(rng, rng.uniform(-0.04, 0.04, 3))}
+
+
+@pairs.of("A.S4.linear")
+def straight_on_both(true, rng):
+    return {"made": three_rates(rng, off_test=0.0 if true else rng.choice([-1, 1]) * rng.uniform(0.06, 0.15))}
+
+
+@pairs.of("A.S4.accuracies")
+def as_printed(true, rng):
+    off = np.zeros(3) if true else rng.choice([-1, 1], 3) * rng.uniform(1.2, 3, 3)
+    return {"made": three_rates(rng, accuracies=np.array([91.93, 92.52, 89.99]) + off)}
+
+
+@pairs.of("A.S4.best")
+def straightest_is_best(true, rng):
+    return {"made": three_rates(rng) if true else three_rates(rng, accuracies=(92.0, 92.0, 92.0))}
+
+
+@pairs.of("A.SM.noise_bends", "A.S7.b.noise_bends")
+def bent_by_noise(true, rng):
+    """Of the null, the columns of each row of one of two diagrams are in another order."""
+    rates, drops = networks(rng, falling, noise="learning_rate"), networks(rng, falling)
+    return {"diagrams": {"S5": rates, "S8": drops if true else shuffled(rng, drops, "dropout", ["slope"])}}
+
+
+def accurate_where_straight(rng, dealt=None):
+    """A diagram whose accuracy falls with the bend, and whose loss says nothing; of the null, accuracies are ``dealt``
+    to other cells.
+    """
+    made = networks(rng, falling, lambda c, slope, at: 0.95 - abs(c) / 2)
+    cells = made["loss"].isel(seed=0, drop=True)
+    loss = made["loss"] * 0 + rng.permuted(np.linspace(0, 1, cells.size)).reshape(cells.shape)[..., None]
+    accuracy = made["accuracy"]
+    if dealt is not None:
+        order = rng.permuted(np.tile(np.arange(8), (6, 1)), axis=1)
+        if dealt == "all":
+            order = rng.permuted(np.arange(48)).reshape(6, 8)
+            accuracy = accuracy.copy(data=accuracy.values.reshape(48, -1)[order.ravel()].reshape(accuracy.shape))
+        else:
+            accuracy = accuracy.copy(data=np.take_along_axis(accuracy.values, order[..., None], 1))
+    return made.assign(loss=loss, accuracy=accuracy)
+
+
+@pairs.of("A.SM.accuracy_falls", "A.S7.b.accuracy_falls")
+def accuracy_falls(true, rng):
+    return {"diagrams": {"S5": accurate_where_straight(rng, None if true else "all")}}
+
+
+@pairs.of("A.SM.accuracy_in_rows", "A.S7.b.accuracy_in_rows")
+def accuracy_falls_in_rows(true, rng):
+    return {"diagrams": {"S5": accurate_where_straight(rng, None if true else "rows")}}
+
+
+@pairs.of("A.S7.linear_slow")
+def linear_networks_lag(true, rng):
+    """Of the null, linear networks reach the same loss by either optimiser, which is all that they can."""
+    adam, descent = (networks(rng, falling, noise="data_noise") for _ in range(2))
+    far = 0.4 + rng.normal(0, 0.01, descent["loss"].shape)
+    near = (0.05 if true else 0.4) + rng.normal(0, 0.01, adam["loss"].shape)
+    return {
+        "descent": descent.assign(loss=descent["loss"].copy(data=far)),
+        "adam": adam.assign(loss=adam["loss"].copy(data=near)),
+    }
+
+
+@pairs.of("A.S8.input_off")
+def farther_off_the_line(true, rng):
+    """Diagrams with straight curves in the middle, whose input is lifted by so much."""
+    lifted = []
+    for lift in (0.2 if true else 0.05, 0.05):
+        made = networks(rng, lambda slope, at: 0.2 - 0.4 * at + 0 * slope)
+        load = made["load_curve"] + lift * (made["layer"] == 0)
+        load = load + rng.normal(0, 0.003, load.shape)
+        lifted.append(made.assign(load_curve=load, curvature=curvature(load)))
+    return dict(zip(("photographs", "digits"), lifted, strict=True))
+
+
+@pairs.of("A.S9.best_is_concave")
+def concave_is_best(true, rng):
+    best = 0.12 if true else rng.uniform(-0.12, 0.0)
+    depths = {
+        depth: networks(rng, falling, lambda c, slope, at: 0.95 - abs(c - best) / 2, noise="learning_rate")
+        for depth in ("S9(a)", "S9(b)")
+    }
+    return {"diagrams": depths}
+
+
+@pytest.mark.parametrize("claim", pairs.claims)
+def test_a_claim_tells_truth_from_null(claim):
+    pairs.check(claim)
+
+

@@ -1,0 +1,44 @@
+"""Claims of the page on straight curves on diagrams whose accuracy is highest there, and on such where it is not."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from runs_spring_block import networks
+from truth_and_null import Pairs
+
+pairs = Pairs("spring_block/how_straight")
+
+
+def best_at(rng, bend, **how):
+    """A diagram of networks that are the most accurate at this curvature; mostly concave."""
+    return networks(
+        rng, lambda slope, at: 0.35 - 0.45 * at - 0.05 * slope, lambda c, slope, at: 0.95 - abs(c - bend) / 2, **how
+    )
+
+
+@pairs.of("A.1.best_is_straight", "A.SM.best_is_straight")
+def straight_cells_win(true, rng):
+    """Of the null, half of the diagrams have the best cells elsewhere, and half are equally accurate everywhere."""
+    other = best_at(rng, rng.choice([-0.09, 0.12, 0.2])) if rng.uniform() < 0.5 else networks(
+        rng, lambda slope, at: 0.25 - 0.45 * at - 0.05 * slope, lambda c, slope, at: 0.9
+    )  # fmt: skip
+    return {"diagrams": {"(b)": best_at(rng, 0.0, noise="learning_rate"), "(c)": best_at(rng, 0.0) if true else other}}
+
+
+@pairs.of("A.1.best_cell")
+def the_best_cell_is_straight(true, rng):
+    return {"diagrams": {"(b)": best_at(rng, 0.0, noise="learning_rate"), "(c)": best_at(rng, 0.0 if true else 0.12)}}
+
+
+@pairs.of("A.4.linear_is_best")
+def the_straight_regime_leads(true, rng):
+    """Of the null, the convex regime is as accurate as the straight one."""
+    means = np.array([0.90, 0.92, 0.90 if true else 0.92])
+    accuracy = means[:, None] + rng.normal(0, 0.003, (3, 12))
+    regimes = {"regime": ["lazy", "straight", "convex"], "seed": range(12)}
+    return {"three": xr.Dataset({"accuracy": xr.DataArray(accuracy, regimes)})}
+
+
+@pytest.mark.parametrize("claim", pairs.claims)
+def test_a_claim_tells_truth_from_null(claim):
+    pairs.check(claim)
