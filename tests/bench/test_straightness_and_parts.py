@@ -62,7 +62,5 @@ def test_shares_and_quantiles_are_those_of_the_numbers():
     assert table.loc["of D", "mnist"] == "100% [100%, 100%]"
     assert straightness.never_rises(late).all() and not straightness.never_rises(-1 * late[["load_curve"]]).any()
     found = straightness.quantiles({"bends": xr.DataArray(bend)})
-    assert (
-        float(found.sel(of="bends", share=50.0)) == pytest.approx(np.median(bend))
+    assert float(found.sel(of="bends", share=50.0)) == pytest.approx(np.median(bend))
     assert (found.diff("share") > 0).all()
-    )

@@ -11,11 +11,11 @@ from deepmech import cli
 from deepmech.core.estimates import Estimate
 from deepmech.core.files import write_whole
 from deepmech_book import claims
-from deepmech_book.claims.preregistration import COMMITS, prediction
 from deepmech_book.build import site, verdicts
 from deepmech_book.build.sources import BookError
 from deepmech_book.build.verdicts import Row
 from deepmech_book.claims import registry, tables
+from deepmech_book.claims.preregistration import COMMITS, prediction
 
 PAGE = "spring_block/phase_diagram"
 

@@ -63,9 +63,9 @@ def test_checks_errata_and_what_no_paper_says_are_counted_apart_and_chance_is_co
 
 
 def test_a_row_holds_all_that_its_verdict_needs_and_another_verdict_stops_the_build():
-    told = claims.evaluate("A.1.d.accuracy_falls", Estimate(-0.7, -0.75, -0.65, 20, "", -0.6, (-0.2, 0.1)))
+    told = claims.evaluate("A.1.accuracy_falls", Estimate(-0.7, -0.75, -0.65, 20, "", -0.6, (-0.2, 0.1)))
     rows = {row["claim"]: row for row in tables.scoreboard_rows([record(told), record(EQ8)])}
-    row = rows["A.1.d.accuracy_falls"]
+    row = rows["A.1.accuracy_falls"]
     assert (row["less_null_low"], row["less_null_high"]) == (-0.2, 0.1) and row["verdict"] == UNDECIDED
     assert rows["A.3.eq8"]["expected"] == -0.05 and rows["A.3.eq8"]["criterion"]["within"] == 0.02
     assert '"{""below"": 0}"' in tables.csv_text([row])

@@ -123,5 +123,3 @@ def concave_is_best(true, rng):
 @pytest.mark.parametrize("claim", pairs.claims)
 def test_a_claim_tells_truth_from_null(claim):
     pairs.check(claim)
-
-

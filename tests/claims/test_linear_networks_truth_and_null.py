@@ -1,6 +1,5 @@
 """Claims of the page on linear networks on made-up curves, and on chains with and without friction to the right."""
 
-import numpy as np
 import pytest
 import xarray as xr
 from runs_spring_block import curves
@@ -16,7 +15,9 @@ LEFT = 0.1
 def networks(rng, bends, dim="training", n_seeds=3, scatter=0.001):
     """Networks of these curvatures over ``dim`` and ``seed``."""
     shape = xr.DataArray(list(bends.values()), {dim: list(bends)})
-    runs = shape + xr.DataArray(rng.normal(0, scatter, (len(bends), n_seeds)), {dim: list(bends), "seed": range(n_seeds)})
+    runs = shape + xr.DataArray(
+        rng.normal(0, scatter, (len(bends), n_seeds)), {dim: list(bends), "seed": range(n_seeds)}
+    )
     load = curves(runs)
     return xr.Dataset({"load_curve": load, "curvature": curvature(load)})
 
@@ -24,7 +25,11 @@ def networks(rng, bends, dim="training", n_seeds=3, scatter=0.001):
 def chain(rng, right, left=LEFT, **how):
     noise = over("noise", [0.0, 0.001, 0.02, 0.04])
     return simulate(
-        Chain(friction_right=right, friction_left=left, noise=noise), 100.0, n_runs=40, seed=int(rng.integers(1e6)), **how
+        Chain(friction_right=right, friction_left=left, noise=noise),
+        100.0,
+        n_runs=40,
+        seed=int(rng.integers(1e6)),
+        **how,
     )
 
 
@@ -62,5 +67,3 @@ def half_of_the_friction(true, rng):
 @pytest.mark.parametrize("claim", pairs.claims)
 def test_a_claim_tells_truth_from_null(claim):
     pairs.check(claim)
-
-

@@ -20,8 +20,8 @@ _SEPARATION = r"data separation $D_\ell$"
 _PANELS = {
     "data_noise": "Load curves of networks over data noise and negative slope. Accuracy is highest in the cells beside "
     "the line where the curvature changes sign.",
-    "learning_rate": "Load curves of networks over learning rate and negative slope, from concave curves at small rates "
-    "to convex ones at large rates.",
+    "learning_rate": "Load curves of networks over learning rate and negative slope, from concave curves at small "
+    "rates to convex ones at large rates.",
     "dropout": "A grid of small load curves. In the upper right corner, ReLU without dropout, they bulge upwards; "
     "towards more dropout and towards linear networks they straighten and then sag. The cells of highest accuracy lie "
     "along the line where the curvature changes sign.",
@@ -48,8 +48,8 @@ def phases(chain: xr.Dataset, networks: xr.Dataset) -> Picture:
         {"a chain": blocks, "networks": layers},
         {"lazy": (0.85, 0.92), "balanced": (0.68, 0.58), "over-noisy": (0.26, 0.25)},
         alt="Two grids of small load curves side by side, a chain's and that of networks. In both the upper right is "
-        "called lazy and has concave curves, the lower left is called over-noisy and has convex ones, and balanced lies "
-        "between.",
+        "called lazy and has concave curves, the lower left is called over-noisy and has convex ones, and balanced "
+        "lies between.",
     )
 
 

@@ -196,7 +196,7 @@ class NetworkDiagram:
 
     @property
     def bent_gains_over_bars(self) -> Estimate:
-        """The same, with an interval that holds those of all :data:`BARS` up to which a curve might be called straight."""
+        """The same, with an interval over all :data:`BARS` below which a curve might be called straight."""
         each = [self._bent_gains(bar) for bar in BARS]
         reason = next((one.reason for one in each if one.reason), "")
         low, high = min(one.low for one in each), max(one.high for one in each)

@@ -48,7 +48,7 @@ def debiased(made: xr.Dataset, n_samples: int, n_classes: int = 10) -> xr.Datase
 
 
 def near_the_ceiling(diagrams: Mapping[str, xr.Dataset], n_samples: int, n_classes: int = 10) -> pd.DataFrame:
-    """A row for each diagram: networks within a factor of two of the ceiling of D, and what accuracy says without it."""
+    """A row for each diagram: networks within a factor of two of the ceiling of D, and accuracy without them."""
     rows = {}
     for name, made in diagrams.items():
         near = made["load_curve"] > separation_ceiling([n_samples // n_classes] * n_classes) - np.log(2)
@@ -78,6 +78,8 @@ def bend_and_accuracy(networks: Mapping[str, xr.Dataset]) -> pd.DataFrame:
     """
     rows = {}
     for name, one in networks.items():
-        both = one if "split" not in one.dims else one.sel(split="train").assign(accuracy=one.accuracy.sel(split="test"))
+        both = (
+            one if "split" not in one.dims else one.sel(split="train").assign(accuracy=one.accuracy.sel(split="test"))
+        )
         rows[name] = [float(both["curvature"].mean()), 100 * float(both["accuracy"].mean())]
     return pd.DataFrame(rows, index=["curvature", "test accuracy (%)"]).T.round(2)

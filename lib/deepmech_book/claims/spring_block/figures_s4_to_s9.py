@@ -23,7 +23,7 @@ def _each(diagrams: Diagrams, number: Callable[[NetworkDiagram], Estimate]) -> E
     return in_a_row({name: number(NetworkDiagram(one)) for name, one in diagrams.items()})
 
 
-# --- Figure S4: ``made`` are networks over ``learning_rate`` (three), ``split`` and ``seed`` ----------------------------
+# --- Figure S4: ``made`` are networks over ``learning_rate`` (three), ``split`` and ``seed`` --------------------------
 
 
 @measures("A.S4.turns")

@@ -9,7 +9,7 @@ from deepmech.metrics.curvature import curvature, steps
 from deepmech_book.analysis.spring_block import chains
 from deepmech_book.claims.functions import Measurement, measures
 
-# --- Figure 5(a): ``made`` are networks over ``training``, as of sweeps.spring_block.linear_networks.figure_5a -----------
+# --- Figure 5(a): ``made`` are networks over ``training``, as of sweeps.spring_block.linear_networks.figure_5a --------
 
 
 @measures("A.5a.small_step")
@@ -41,7 +41,7 @@ def bends(made: xr.Dataset, batches: xr.Dataset) -> Measurement:
     return Measurement(stack(runs, "training"), null=float(bend.sel(training="small steps").mean()))
 
 
-# --- Figure 5(b): ``free`` are chains over ``noise`` and ``run``, without friction to the right -------------------------
+# --- Figure 5(b): ``free`` are chains over ``noise`` and ``run``, without friction to the right -----------------------
 
 
 @measures("A.5b.noiseless")

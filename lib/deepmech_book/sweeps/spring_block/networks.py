@@ -107,8 +107,8 @@ SLOPES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 _SGD = {"optimizer": "sgd", "learning_rate": 1e-3, "epochs": 1000, "batch_size": 100}
 #: Figure -> the panel of Fig. 1 whose columns it has, the paper's data set, and what else it changes in networks and
 #: training (captions and SM S3). Fig. S8's two panels show the same networks. By SM S3 the networks of Fig. S7(b) are
-#: trained in full batches, with which linear networks converge best (on MNIST), against its caption; with 100, the default
-#: of the authors' public script, they lag behind as it says.
+#: trained in full batches, with which linear networks converge best (on MNIST), against its caption; with 100, the
+#: default of the authors' public script, they lag behind as it says.
 DIAGRAMS: dict[str, tuple[str, str, dict[str, Any], dict[str, Any]]] = {
     "S5a": ("learning_rate", "mnist", {"depth": 6}, {}),
     "S5b": ("learning_rate", "mnist", {"depth": 12}, {}),
