@@ -76,6 +76,32 @@ def test_what_an_executed_notebook_holds(checkout, monkeypatch):
     assert str(checkout.root) not in json.dumps(notebook)
 
 
+SPOILS = """\
+import math, os, random, sys
+import matplotlib, numpy as np, xarray as xr
+import deepmech
+os.environ["MINE"] = "1"; os.chdir("notebooks"); sys.path.append("mine"); sys.modules["mine"] = sys
+random.seed(1); np.random.seed(1)
+matplotlib.rcParams["lines.linewidth"] = 17; xr.set_options(display_width=44); np.set_printoptions(precision=2)
+math.pi = deepmech.mine = 3"""
+LOOKS = """\
+import math, os, random, sys
+import matplotlib, numpy as np, xarray as xr
+import deepmech
+print("MINE" in os.environ, os.getcwd().endswith("notebooks"), "mine" in sys.path, "mine" in sys.modules)
+print(matplotlib.rcParams["lines.linewidth"] == 17, xr.get_options()["display_width"] == 44)
+print(np.get_printoptions()["precision"] == 2, math.pi == 3, hasattr(deepmech, "mine"))
+print(random.random(), np.random.rand(), os.getsid(0))"""
+
+
+def test_no_page_sees_what_another_did(checkout):
+    """Its modules, its environment, its settings, its random state and its processes: also where kernels are forks."""
+    write_notebooks(checkout, **{name: notebook_text(SPOILS if name == "a" else LOOKS) for name in "abc"})
+    found = [outputs(page_run).split() for name, page_run in run(checkout, jobs=1)[0].items() if name != "springs/a"]
+    assert [words[:-3] for words in found] == 2 * [9 * ["False"]]
+    assert not set(found[0][-3:]) & set(found[1][-3:]), "random states and sessions of their own"
+
+
 def test_a_failure_is_told_and_spoils_nothing_else(checkout):
     bad = notebook_text("x = 1", "def f():\n    return x / 0\nf()")
     tag = notebook_text("x = 1", ":tags: [raises-exception]\n\nx / 0")
