@@ -92,13 +92,14 @@ def test_a_sentence_is_written_for_the_verdict_that_the_book_finds(finding):
 
 
 def test_another_verdict_never_gets_the_sentence_of_this_one():
-    one = findings()[0]
+    one = next(finding for finding in findings() if finding.paper == "A" and len(finding.claims) > 1)
+    words = one.sentences([record(name)["claim"] for name in one.claims])[0][1]
     flipped = [record(name) for name in one.claims]
     flipped[1]["claim"]["verdict"] = FAILS
     lines = heads(findings_markdown(flipped, "A", PAGES))
     assert len([line for line in lines if badge(FAILS) in line]) == 1
     assert all(claim(name).statement in "".join(lines) for name in one.claims), "each claim speaks for itself"
-    assert "whether it comes from" not in "".join(lines)
+    assert words[:40] not in "".join(lines)
 
 
 def test_the_front_page_shows_seven_findings_what_stands_and_what_falls():
