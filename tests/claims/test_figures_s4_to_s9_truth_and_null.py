@@ -59,8 +59,8 @@ def bent_by_noise(true, rng):
 
 
 def accurate_where_straight(rng, by_loss=False):
-    """A diagram whose accuracy falls with the bend, while the training loss is dealt to cells at random; or ``by_loss``,
-    one whose accuracy falls with that loss, wherever curves are straight.
+    """A diagram whose accuracy falls with the bend, while the training loss is dealt to cells at random; or,
+    ``by_loss``, one whose accuracy falls with that loss, wherever curves are straight.
     """
     made = networks(rng, falling, lambda c, slope, at: 0.95 - abs(c) / 2)
     cells = made["loss"].isel(seed=0, drop=True)

@@ -516,7 +516,8 @@ def bootstrap(
     weights = np.stack([np.bincount(p, minlength=n) for p in picks]) / n
     drawn = np.asarray(statistic(*(np.tensordot(weights, r, 1) for r in runs)), float)
     if percentiles:
-        return Estimate(value, *np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0), n)
+        low, high = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+        return Estimate(value, low, high, n)
     # Means of n resampled runs scatter by √((n - 1)/n) less than those of n new ones.
     reach = scipy.stats.t.ppf((1 + LEVEL) / 2, n - 1) * drawn.std(0) * np.sqrt(n / (n - 1))
     return Estimate(value, value - reach, value + reach, n)

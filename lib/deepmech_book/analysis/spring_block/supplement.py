@@ -42,8 +42,9 @@ def debiased(made: xr.Dataset, n_samples: int, n_classes: int = 10) -> xr.Datase
     made : Dataset
         ``load_curve`` (…, layer) by plain D.
     """
-    share = np.exp(-made["load_curve"]) * (1 - n_classes / n_samples) - (n_classes - 1) / n_samples
-    again = -np.log(share.where(share > 0))
+    kept: xr.DataArray = xr.apply_ufunc(np.exp, -made["load_curve"])
+    share = kept * (1 - n_classes / n_samples) - (n_classes - 1) / n_samples
+    again = -xr.apply_ufunc(np.log, share.where(share > 0))
     return made.assign(load_curve=again, curvature=curvature(again))
 
 
