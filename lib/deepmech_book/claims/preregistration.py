@@ -14,6 +14,7 @@ __all__ = ["ASKED", "COMMITS", "Prediction", "book", "prediction"]
 
 COMMITS = dict.fromkeys(("equal_separation", "generalisation", "inside_a_layer"), "e3c385d") | {
     "fresh_networks": "80877f2",
+    "more_networks": "3ad0717",
     "relaxation_forecast": "a3ddc27",
 }
 """In which each prediction was committed, before anything was trained on which it is judged."""
