@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+import runs_elastic_sde as runs
 import xarray as xr
-from tests.claims import runs_elastic_sde as runs
-from tests.claims.truth_and_null import Pairs
+from truth_and_null import Pairs
 
 from deepmech_book.analysis.elastic_sde import effects, recovery
 
