@@ -70,6 +70,7 @@ def unexplained_by_eq_9(exponents: xr.DataArray) -> xr.DataArray:
 
     Examples
     --------
+    >>> from deepmech import over
     >>> bool(unexplained_by_eq_9(over("exponent", [0.8])) < 1e-9)
     True
     """
