@@ -387,3 +387,13 @@ def test_any_argument_is_taken_or_refused_in_our_own_words(asked, value):
         DOORS[door](value, how)
     except ValueError as error:
         assert "deepmech" in traceback.extract_tb(error.__traceback__)[-1].filename, error
+
+
+def test_the_middle_of_the_draws_holds_what_they_can_be_and_nothing_between():
+    """The place of a maximum takes few values: ends of its interval are among them; of a mean they are as usual."""
+    rng = np.random.default_rng(3)
+    runs = rng.normal([0.0, 1.0, 0.9, -1.0], 0.3, (12, 4))
+    place = bootstrap(lambda mean: np.array([0.0, 2.0, 7.0, 9.0])[mean.argmax(-1)], runs, percentiles=True)
+    assert (place.value, place.low, place.high) == (2.0, 2.0, 7.0)
+    plain, middle = (bootstrap(lambda mean: mean[:, 1], runs, percentiles=p) for p in (False, True))
+    assert middle.low == pytest.approx(plain.low, abs=0.1) and middle.high == pytest.approx(plain.high, abs=0.1)

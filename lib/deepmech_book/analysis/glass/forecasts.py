@@ -8,11 +8,9 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from deepmech.core.estimates import leave_one_out
 from deepmech.metrics.relaxation import decorrelation_time
 from deepmech_book.sweeps.glass.walks import PAPER_WINDOW
-
-CONTESTED = [1e-3, 1e-4]
-"""Temperatures at which noise and landscape move weights about equally far; hotter walks are nearly free."""
 
 
 def curve_errors(walked: xr.Dataset, foretold: xr.DataArray, window: int = PAPER_WINDOW) -> xr.DataArray:
@@ -38,8 +36,8 @@ def curve_errors(walked: xr.Dataset, foretold: xr.DataArray, window: int = PAPER
 
 def of_other_networks(walked: xr.Dataset) -> xr.DataArray:
     """For each network the mean overlap of all others at the same temperature, wait and time: a null of forecasts."""
-    n = walked.sizes["seed"]
-    return (walked.overlap.sum("seed", skipna=False) - walked.overlap) / (n - 1)
+    others: xr.DataArray = leave_one_out(walked.overlap, "seed")
+    return others
 
 
 def errors_by_kind(walked: xr.Dataset, foretold: xr.Dataset, window: int = PAPER_WINDOW) -> xr.DataArray:

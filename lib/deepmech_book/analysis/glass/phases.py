@@ -28,6 +28,8 @@ def window_size(run: xr.Dataset, chi: int = PAPER_WINDOW) -> xr.DataArray:
 #: What the paper runs (Sec. III, Figs. 3 and 7); of its 50 initial conditions so many are left in each phase.
 PAPER = {"steps": 300_000, "first wait": 20_000, "motilities after": 200_000}
 SURVIVED = dict(zip(PHASES, (50, 26, 46), strict=True))
+WITH_LOSS = ("regularised", "underparameterised")
+"""Phases whose networks keep some data loss."""
 LEVEL = 1e-4
 """Geometric mean of the final data loss at which it counts as vanished."""
 LEARNT = 0.45

@@ -258,6 +258,11 @@ def _off_best(accuracy: np.ndarray, usable: np.ndarray) -> list[np.ndarray]:
     return [abs(np.arange(n) - one[..., None]) for one in at]
 
 
+def over_diagrams(diagrams: Mapping[str, xr.Dataset], number: Callable[[NetworkDiagram], Estimate]) -> Estimate:
+    """One number, or row of numbers, of every diagram of networks, as :func:`in_a_row` puts them together."""
+    return in_a_row({name: number(NetworkDiagram(one)) for name, one in diagrams.items()})
+
+
 def in_a_row(estimates: Mapping[str, Estimate]) -> Estimate:
     """Estimates of numbers or rows of numbers as one, along ``at``, labelled by name and, of a row, its own label.
 

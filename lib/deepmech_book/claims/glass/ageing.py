@@ -15,7 +15,6 @@ from deepmech_book.analysis.glass import ageing, phases
 from deepmech_book.analysis.glass.summaries import of_learnt_most, origins
 from deepmech_book.claims.functions import Measurement, measures
 
-WITH_LOSS = ("regularised", "underparameterised")
 Runs = Mapping[str, xr.Dataset]
 
 
@@ -23,7 +22,7 @@ Runs = Mapping[str, xr.Dataset]
 def ages(runs: Runs) -> Measurement:
     """By how much τ₉₀ grows from the first to the last wait, beside weight decay alone, in the phases with loss."""
     at = ageing.at_judged(runs)
-    grown = {phase: ageing.growth(at[phase], phases.weight_decay(runs[phase])) for phase in WITH_LOSS}
+    grown = {phase: ageing.growth(at[phase], phases.weight_decay(runs[phase])) for phase in phases.WITH_LOSS}
     alone = xr.DataArray([one.alone for one in grown.values()], {"phase": list(grown)}, "phase")
     each = (
         f"{phase.capitalize()}: {one.ratio}, weight decay alone {one.alone:.3g}; {one.words}"
@@ -63,7 +62,7 @@ def stronger_regularised(runs: Runs) -> Measurement:
 def crossover(runs: Runs) -> Measurement:
     """T* after the last wait over that after the first, in the phases with loss."""
     made = ageing.tables(runs)
-    moved = {phase: ageing.crossover_shift(made[phase]) for phase in WITH_LOSS}
+    moved = {phase: ageing.crossover_shift(made[phase]) for phase in phases.WITH_LOSS}
     words = " ".join(f"{phase.capitalize()}: {one}. {waits}" for phase, (one, waits) in moved.items())
     best = of_learnt_most(
         runs["regularised"], lambda run: ageing.crossover_shift(ageing.tables({"regularised": run})["regularised"])[0]

@@ -15,8 +15,8 @@ from deepmech.core.estimates import stack, unknown
 from deepmech_book.analysis.glass import phases, relaxation, shapes, transitions
 from deepmech_book.analysis.glass.summaries import origins
 from deepmech_book.claims.functions import Measurement, measures
+from deepmech_book.claims.glass.transitions import last_step
 
-WITH_LOSS = ("regularised", "underparameterised")
 Runs = Mapping[str, xr.Dataset]
 
 
@@ -42,10 +42,7 @@ def scatter(sizes: xr.Dataset) -> Measurement:
 @measures("C.A3.sharp")
 def sharp(decays: xr.Dataset) -> Measurement:
     """Share of the loss's rise in the step that ends at the origin, mean over networks; the null: of their mean."""
-    single, mean = transitions.sharpness(decays, transitions.COLLAPSED)
-    most = transitions.largest_step(decays.data_loss.isel(width=0, drop=True)).mean()
-    words = f"{transitions.origin(decays)} The largest step, wherever it ends: {float(most):.2f}."
-    return Measurement(single, null=mean, detail=words)
+    return last_step(decays, transitions.COLLAPSED)
 
 
 # --- Figure A4 --------------------------------------------------------------------------------------------------------
@@ -54,15 +51,15 @@ def sharp(decays: xr.Dataset) -> Measurement:
 @measures("C.A4.hot_slope")
 def hot_slope(runs: Runs) -> Measurement:
     """The power of T that τ₉₀ follows where hot, in the phases with loss; where only the landscape moves weights, 0."""
-    found = {phase: relaxation.hot_power(phases.times(runs[phase])) for phase in WITH_LOSS}
-    words = origins({phase: runs[phase] for phase in WITH_LOSS})
+    found = {phase: relaxation.hot_power(phases.times(runs[phase])) for phase in phases.WITH_LOSS}
+    words = origins({phase: runs[phase] for phase in phases.WITH_LOSS})
     return Measurement(stack(found, "phase"), expected=-1.0, null=0.0, detail=words)
 
 
 @measures("C.A4.cold_flat")
 def cold_flat(runs: Runs) -> Measurement:
     """τ₉₀ where cold over that at T = 0; of free walks at least ten."""
-    judged = {phase: relaxation.cold_over_rest(runs[phase]) for phase in WITH_LOSS}
+    judged = {phase: relaxation.cold_over_rest(runs[phase]) for phase in phases.WITH_LOSS}
     free = xr.DataArray([null for _, null in judged.values()], {"phase": list(judged)}, "phase")
     return Measurement(stack({phase: one for phase, (one, _) in judged.items()}, "phase"), expected=1.0, null=free)
 
@@ -73,7 +70,7 @@ def cold_flat(runs: Runs) -> Measurement:
 @measures("C.A8.cold_is_not")
 def cold_is_not(runs: Runs) -> Measurement:
     """α₂ when coldest, in the phases with loss, beside that of Gaussian groups."""
-    found = {phase: shapes.far_from_gaussian(runs[phase]) for phase in WITH_LOSS}
+    found = {phase: shapes.far_from_gaussian(runs[phase]) for phase in phases.WITH_LOSS}
     words = " ".join(f"{phase.capitalize()}: {said}" for phase, (_, said) in found.items())
     return Measurement(stack({phase: one for phase, (one, _) in found.items()}, "phase"), detail=words)
 
@@ -90,7 +87,7 @@ def less(runs: Runs) -> Measurement:
 @measures("C.A8.bimodal")
 def bimodal(runs: Runs, on_mnist: xr.Dataset) -> Measurement:
     """The dip of motilities when coldest, beside that of Gaussian groups; ``on_mnist``: regularised networks there."""
-    found = {phase: shapes.two_modes(runs[phase])[0] for phase in WITH_LOSS}
+    found = {phase: shapes.two_modes(runs[phase])[0] for phase in phases.WITH_LOSS}
     n, share = shapes.share_bimodal(on_mnist)
     words = f"Of {n} sets of three networks on MNIST, {100 * share:.0f} % have a dip beyond uniform samples'."
     return Measurement(stack(found, "phase"), detail=words)
@@ -103,4 +100,4 @@ def unimodal(runs: Runs) -> Measurement:
         return Measurement(not_testable=phases.NONE_FITS)
     dips = {phase: float(shapes.two_modes(run)[0].value) for phase, run in runs.items()}
     words = origins({"overparameterised": runs["overparameterised"]})
-    return Measurement(dips["overparameterised"], null=min(dips[phase] for phase in WITH_LOSS), detail=words)
+    return Measurement(dips["overparameterised"], null=min(dips[phase] for phase in phases.WITH_LOSS), detail=words)

@@ -18,57 +18,46 @@ Runs = Mapping[str, xr.Dataset]
 Score = Callable[[xr.Dataset, xr.Dataset], xr.DataArray]
 
 
-def by_phase(walked: Runs, foretold: Runs, score: Score) -> Estimate:
-    """Means over networks of a score of each, by phase."""
-    return stack({p: estimate(score(run, foretold[p]), "seed", "symmetric") for p, run in walked.items()}, "phase")
+def _judged(walked: Runs, foretold: Runs, score: Score, rival: str) -> Measurement:
+    """Mean over networks of the forecast's score by phase, beside that of another kind of forecast."""
+    each = {phase: score(run, foretold[phase]) for phase, run in walked.items()}
+    null = xr.DataArray([float(one.sel(kind=rival).mean()) for one in each.values()], {"phase": list(each)})
+    return Measurement(_means({phase: one.sel(kind="forecast", drop=True) for phase, one in each.items()}), null=null)
 
 
-def rival(walked: Runs, foretold: Runs, score: Score) -> xr.DataArray:
-    """Means over networks of a rival's score, by phase."""
-    each = {phase: score(run, foretold[phase]).mean("seed") for phase, run in walked.items()}
-    return xr.concat(list(each.values()), xr.Variable("phase", list(each)), coords="minimal", compat="override")
+def _means(scores: Mapping[str, xr.DataArray]) -> Estimate:
+    return stack({phase: estimate(one, "seed", "symmetric") for phase, one in scores.items()}, "phase")
 
 
-def _distance(kind: str) -> Score:
-    def score(walked: xr.Dataset, foretold: xr.Dataset) -> xr.DataArray:
-        errors = forecasts.errors_by_kind(walked, foretold)
-        return errors.sel(kind=kind, drop=True).mean(["temperature", "waiting"])
-
-    return score
-
-
-def _time(kind: str) -> Score:
-    return lambda walked, foretold: forecasts.time_errors(walked, foretold).sel(kind=kind, drop=True)
+def _distances(walked: xr.Dataset, foretold: xr.Dataset) -> xr.DataArray:
+    return forecasts.errors_by_kind(walked, foretold).mean(["temperature", "waiting"])
 
 
 @measures("C.3.forecast.curves")
 def curves(walked: Runs, foretold: Runs) -> Measurement:
     """Distance of overlaps from the forecast's; the null: from those of free walks with the same noise."""
-    found = by_phase(walked, foretold, _distance("forecast"))
-    return Measurement(found, null=rival(walked, foretold, _distance("free walk")))
+    return _judged(walked, foretold, _distances, "free walk")
 
 
 @measures("C.3.forecast.others")
 def others(walked: Runs, foretold: Runs) -> Measurement:
     """Distance of overlaps from the forecast's less that from the mean of other networks."""
-    mine, theirs = _distance("forecast"), _distance("other networks")
-    return Measurement(by_phase(walked, foretold, lambda run, said: mine(run, said) - theirs(run, said)))
+    each = {phase: _distances(run, foretold[phase]) for phase, run in walked.items()}
+    return Measurement(_means({p: a.sel(kind="forecast") - a.sel(kind="other networks") for p, a in each.items()}))
 
 
 @measures("C.3.forecast.times")
 def times(walked: Runs, foretold: Runs) -> Measurement:
     """Size of log₁₀ of foretold by walked times; the null: of times of free walks."""
-    return Measurement(by_phase(walked, foretold, _time("forecast")), null=rival(walked, foretold, _time("free walk")))
+    return _judged(walked, foretold, forecasts.time_errors, "free walk")
 
 
 @measures("C.3.forecast.alpha")
 def alpha(walked: Runs, foretold: Runs) -> Measurement:
     """log₂ of foretold by walked α₂; the null: that of layers of different mobility."""
 
-    def of_forecast(run: xr.Dataset, said: xr.Dataset) -> xr.DataArray:
-        return forecasts.alpha_errors(run, said.alpha.sel(kind="forecast", drop=True))
+    def score(run: xr.Dataset, said: xr.Dataset) -> xr.DataArray:
+        mixture = run["alpha_mixture"].expand_dims(kind=["layers"])
+        return forecasts.alpha_errors(run, xr.concat([said.alpha, mixture], "kind", join="inner"))
 
-    def of_layers(run: xr.Dataset, said: xr.Dataset) -> xr.DataArray:
-        return forecasts.alpha_errors(run, run.alpha_mixture)
-
-    return Measurement(by_phase(walked, foretold, of_forecast), null=rival(walked, foretold, of_layers))
+    return _judged(walked, foretold, score, "layers")

@@ -44,7 +44,12 @@ def lambda_star(networks: xr.Dataset) -> Measurement:
 @measures("C.1.sharp")
 def sharp(decays: xr.Dataset) -> Measurement:
     """Share of the loss's rise in the step that ends at the origin, mean over networks; the null: of their mean."""
-    single, mean = transitions.sharpness(decays, phases.LEARNT)
+    return last_step(decays, phases.LEARNT)
+
+
+def last_step(decays: xr.Dataset, origin: float) -> Measurement:
+    """The same where the origin is the data loss ``origin`` and above."""
+    single, mean = transitions.sharpness(decays, origin)
     most = transitions.largest_step(decays.data_loss.isel(width=0, drop=True)).mean()
     words = f"{transitions.origin(decays)} The largest step, wherever it ends: {float(most):.2f}."
     return Measurement(single, null=mean, detail=words)

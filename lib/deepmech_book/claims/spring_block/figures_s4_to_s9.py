@@ -6,21 +6,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 import xarray as xr
 
-from deepmech.core.estimates import Estimate, estimate
-from deepmech_book.analysis.spring_block.summaries import NetworkDiagram, in_a_row
+from deepmech.core.estimates import estimate
+from deepmech_book.analysis.spring_block.summaries import over_diagrams
 from deepmech_book.analysis.spring_block.supplement import input_off
 from deepmech_book.claims.functions import Measurement, measures
 
 Diagrams = Mapping[str, xr.Dataset]
-
-
-def _each(diagrams: Diagrams, number: Callable[[NetworkDiagram], Estimate]) -> Estimate:
-    return in_a_row({name: number(NetworkDiagram(one)) for name, one in diagrams.items()})
 
 
 # --- Figure S4: ``made`` are networks over ``learning_rate`` (three), ``split`` and ``seed`` --------------------------
@@ -66,19 +62,19 @@ def _test(made: xr.Dataset) -> xr.DataArray:
 @measures("A.SM.noise_bends", "A.S7.b.noise_bends")
 def noise_bends(diagrams: Diagrams) -> Measurement:
     """Rank correlation of curvature with noise in every row of every diagram."""
-    return Measurement(_each(diagrams, lambda one: one.bends_with_noise))
+    return Measurement(over_diagrams(diagrams, lambda one: one.bends_with_noise))
 
 
 @measures("A.SM.accuracy_falls", "A.S7.b.accuracy_falls")
 def accuracy_falls(diagrams: Diagrams) -> Measurement:
     """Rank correlation of accuracy with the size of the curvature over the cells of every diagram."""
-    return Measurement(_each(diagrams, lambda one: one.falls_beside_loss))
+    return Measurement(over_diagrams(diagrams, lambda one: one.falls_beside_loss))
 
 
 @measures("A.SM.accuracy_in_rows", "A.S7.b.accuracy_in_rows")
 def accuracy_in_rows(diagrams: Diagrams) -> Measurement:
     """The same within rows, mean over rows."""
-    return Measurement(_each(diagrams, lambda one: one.falls_in_rows_beside_loss))
+    return Measurement(over_diagrams(diagrams, lambda one: one.falls_in_rows_beside_loss))
 
 
 @measures("A.S7.linear_slow")
@@ -99,4 +95,4 @@ def input_off_the_line(photographs: xr.Dataset, digits: xr.Dataset) -> Measureme
 def best_is_concave(diagrams: Diagrams) -> Measurement:
     """Curvature of the most accurate cell of every diagram, beside the mean of its cells."""
     means = np.array([float(one["curvature"].mean()) for one in diagrams.values()])
-    return Measurement(_each(diagrams, lambda one: one.best_curvature), null=means)
+    return Measurement(over_diagrams(diagrams, lambda one: one.best_curvature), null=means)

@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core.estimates import estimate
-from deepmech_book.analysis.spring_block.summaries import NetworkDiagram, in_a_row
+from deepmech_book.analysis.spring_block.summaries import over_diagrams
 from deepmech_book.claims.functions import Measurement, measures
 
 Diagrams = Mapping[str, xr.Dataset]
@@ -21,15 +21,14 @@ Diagrams = Mapping[str, xr.Dataset]
 @measures("A.1.best_is_straight", "A.SM.best_is_straight")
 def best_is_straight(diagrams: Diagrams) -> Measurement:
     """By how much the best bent cell of every diagram is more accurate than its best straight one, over bars."""
-    gains = {name: NetworkDiagram(one).bent_gains_over_bars for name, one in diagrams.items()}
-    return Measurement(in_a_row(gains))
+    return Measurement(over_diagrams(diagrams, lambda one: one.bent_gains_over_bars))
 
 
 @measures("A.1.best_cell")
 def best_cell(diagrams: Diagrams) -> Measurement:
     """Curvature of the most accurate cell of every diagram, beside the mean of its cells."""
-    best = {name: NetworkDiagram(one).best_curvature for name, one in diagrams.items()}
-    return Measurement(in_a_row(best), null=np.array([float(one["curvature"].mean()) for one in diagrams.values()]))
+    means = np.array([float(one["curvature"].mean()) for one in diagrams.values()])
+    return Measurement(over_diagrams(diagrams, lambda one: one.best_curvature), null=means)
 
 
 @measures("A.4.linear_is_best")

@@ -16,6 +16,7 @@ from deepmech.sweeps import Sweep, to_records
 from deepmech.trainers.engines.compiled.langevin import layer_sizes
 from deepmech.trainers.langevin import Dynamics
 from deepmech_book.sweeps.glass.data import binary
+from deepmech_book.sweeps.glass.hinge_loss import HingeLoss
 from deepmech_book.sweeps.glass.walks import RATE, diffusion, in_single_precision, standard, walked
 from deepmech_book.sweeps.policy import verification_policy
 
@@ -137,9 +138,7 @@ def _row(
     waiting: list[int], times: list[int], temperatures: list[float], look: int,
 ) -> xr.Dataset:  # fmt: skip
     """All forecasts of one network from its weights before and after the look."""
-    outputs, by_weight = jacobian(rest, sizes, data.x)
-    missing = np.maximum(0, 1 - data.y * outputs)
-    point = -(missing * data.y) @ by_weight / len(data.y) + decay * rest
+    point = HingeLoss(sizes, data.x, data.y, decay).gradient(rest)
     drift = (rest - later) / (RATE * look)
     curvature = gauss_newton(rest, sizes, data.x, data.y, decay)
     nothing = np.zeros_like(drift)
