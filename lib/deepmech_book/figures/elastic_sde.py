@@ -362,7 +362,7 @@ def _side_by_side(curves: Mapping[str, xr.DataArray]) -> xr.DataArray:
     rows: dict[str, xr.DataArray] = {}
     for data, one in curves.items():
         shares = _by_share(one)
-        rows |= {f"{data}, {model}": shares.sel(model=model, drop=True) for model in MODELS}
+        rows |= {f"{data}, {title}": shares.sel(model=model, drop=True) for model, title in MODELS.items()}
     return xr.concat(rows.values(), xr.Variable("panel", list(rows)), join="outer")
 
 
