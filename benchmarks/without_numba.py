@@ -38,7 +38,8 @@ def install(always: bool = False) -> bool:
     random.fill_bits, random.fill_normal = _fill_bits, _fill_normal
     from deepmech.trainers.run import TrainerRun
 
-    TrainerRun.choose = lambda self, unknown="", slow="": ("torch", "there is no numba")  # type: ignore[method-assign]
+    assert hasattr(TrainerRun, "select_engine"), "what is replaced has another name now"
+    TrainerRun.select_engine = lambda self, missing="", slow="": ("torch", "there is no numba")  # type: ignore[method-assign]
     return True
 
 

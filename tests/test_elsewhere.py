@@ -7,6 +7,7 @@ import pytest
 
 WITHOUT = """
 import builtins, importlib, io, os, pathlib, pkgutil, sys
+import psutil  # has a half of its own for each system
 
 for name in ("fcntl", "resource", "pwd", "grp", "termios"):
     sys.modules[name] = None  # to import it raises ImportError
@@ -16,7 +17,7 @@ for name in ("fork", "setsid", "killpg", "getuid", "sched_getaffinity", "posix_f
 
 def guarded(real):
     def open_(path, *rest, **how):
-        if str(path).startswith("/proc"):
+        if str(path).startswith("/proc") and not sys._getframe(1).f_globals["__name__"].startswith("psutil"):
             raise FileNotFoundError(path)
         return real(path, *rest, **how)
     return open_

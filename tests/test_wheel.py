@@ -63,7 +63,7 @@ def test_the_wheel_holds_both_packages_and_what_they_read(wheel):
     }
     assert {n for n in names if ".dist-info/" not in n} == read
     assert {n.split("/")[0] for n in names} == {"deepmech", "deepmech_book", f"deepmech-{PROJECT['version']}.dist-info"}
-    assert wheel.stat().st_size < 15e6
+    assert wheel.stat().st_size < 18e6  # nearly all of it results that pages draw
 
 
 def test_the_command_says_its_version(installed, tmp_path):

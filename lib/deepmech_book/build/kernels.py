@@ -163,7 +163,7 @@ def end(mark: str) -> None:
     for process in psutil.process_iter():
         with suppress(psutil.Error, OSError):
             # A fork shows the variables of the process that it was forked from.
-            if process.environ().get(MARK) == mark or os.getsid(process.pid) == session:
+            if process.environ().get(MARK) == mark or (session and os.getsid(process.pid) == session):
                 process.kill()
 
 
