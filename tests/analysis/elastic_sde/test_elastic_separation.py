@@ -66,6 +66,12 @@ def test_noise_of_fading_features_grows_as_brownian_motion_and_is_shared():
     assert np.allclose(inner.sel(model="L-model"), inner.sel(model="random $H$"))
 
 
+def test_one_direction_separates_classes_that_lie_apart_along_it_and_no_others():
+    far = np.eye(3)[:, None] * 1e3 * np.arange(1, 4)[:, None, None] + np.zeros((3, 4, 3))
+    both = xr.DataArray([far, 0 * far], dims=("kind", "class", "sample", "feature"))
+    assert separation.along_a_random_direction(both).values.tolist() == [True, False]
+
+
 def curves(crossing, slope, n_runs, factors):
     """Runs that are true at first with a share of a half, and at last with 1/2 + slope (factor − crossing)."""
     last = 0.5 + slope * (np.asarray(factors) - crossing)

@@ -26,6 +26,7 @@ from deepmech.simulators.elastic_sde import (
 )
 
 __all__ = [
+    "along_a_random_direction",
     "chance_on_a_line",
     "change_in_time",
     "crossing_strength",
@@ -206,6 +207,23 @@ def fading_features(
                 features[i, j, run] = mean + first + noise
     labels = {"model": names, "r": list(exponents), "time": list(times)}
     return xr.DataArray(features, labels, ("model", "r", "run", "time", "class", "sample", "feature"))
+
+
+def along_a_random_direction(features: xr.DataArray) -> xr.DataArray:
+    """Whether one direction, drawn at random before, separates all pairs of classes (Definition C.3).
+
+    Parameters
+    ----------
+    features : DataArray
+        Over ``class``, ``sample`` and ``feature`` (three of them), and any others.
+
+    Returns
+    -------
+    DataArray of bool
+        Over the others.
+    """
+    direction = Stream.of("random direction").normal("nu", 0, 3)
+    return separated_along(features, direction).all("pair")
 
 
 def _random_blocks(stream: Stream, k: int) -> np.ndarray:
