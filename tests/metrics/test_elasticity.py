@@ -228,7 +228,7 @@ def test_relative_difference_bounds():
 def test_errors_name_the_remedy():
     with pytest.raises(ValueError, match="no trial drew class 1 within 1 iteration"):
         class_means(np.zeros((1, 2, 2)), np.array([[0, 1]]), 2)
-    with pytest.raises(ValueError, match="no trial drew class 1 of 2: number the classes that occur from 0"):
+    with pytest.raises(ValueError, match="class 1 of 2 has no sample"):
         class_means(np.zeros((1, 2, 2)), np.array([[0, 0]]), 2)
     with pytest.raises(ValueError, match="formula for 3 classes, not 2"):
         integrated_effects(np.ones((2, 2, 2)), "L-paper")

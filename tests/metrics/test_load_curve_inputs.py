@@ -60,9 +60,6 @@ def batches(*columns, size=16, **named):
 @pytest.mark.parametrize(
     ("source", "how"),
     [
-        (batches(X, Y, size=20), {}),
-        (ROWS, {"batch_size": 20}),
-        (iter([(X[i : i + 20], Y[i : i + 20]) for i in (0, 20, 40)]), {}),
         (DataLoader(ROWS, batch_size=7, shuffle=True), {}),
         (batches(Y, X), {"y": 0}),
         (batches(image=X, index=Y, label=Y), {"forward": lambda model, batch: model(batch["image"])}),

@@ -251,7 +251,7 @@ def test_specs_travel_as_json():
         ({"noise": -1.0}, "noise = -1.0: must be zero or positive"),
         ({"structure": "round"}, "structure = 'round': must be one of"),
         ({"structure": "logits", "n_features": 5}, "must be n_classes = 2"),
-        ({"structure": np.ones((3, 3))}, r"structure has shape \(3, 3\)"),
+        ({"structure": np.ones((3, 3))}, r"structure = .*blocks of shape .*, not \(3, 3\)"),
         ({"class_weights": [0.5, 0.6]}, "add up to 1"),
         ({"label_mixing": 1.5}, "between 0 and 1"),
         ({"label_mixing": [[1.0, 0.1], [0.0, 1.0]]}, "rows that add up to 1"),

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core import checks
-from deepmech.metrics.separation import real_numbers
+from deepmech.metrics.separation import class_labels, real_numbers, require_classes
 
 
 def class_means(
@@ -72,29 +72,17 @@ def class_means(
 
 
 def _checked(logits: Any, classes: Any, n_classes: int | None) -> tuple[np.ndarray, np.ndarray, int]:
-    x, y = real_numbers("logits", logits), np.asarray(classes)
+    x, y = real_numbers("logits", logits), class_labels(classes)
     if x.ndim != 3 or y.shape != x.shape[:2] or y.size == 0:
         raise ValueError(
             f"logits {x.shape} and classes {y.shape}: expected (trial, iteration, logit) and (trial, iteration), "
             "at least one of each"
         )
-    if y.dtype.kind not in "iu":
-        raise ValueError(f"classes have dtype {y.dtype}: must be integers 0 … K − 1")
     k = int(y.max()) + 1 if n_classes is None else checks.check_int("n_classes", n_classes)
-    _require_range("classes", y, k)
-    drawn = np.unique(y)
-    if drawn.size < k:
-        first = np.setdiff1d(np.arange(min(k, drawn.size + checks.FEW)), drawn)
-        raise ValueError(
-            f"no trial drew class {checks.join_repr(first, k - drawn.size)} of {k}: number the classes that occur from "
-            "0, or record more trials"
-        )
+    if not 0 <= y.min() <= y.max() < k:
+        raise ValueError(f"classes reach from {y.min()} to {y.max()}: must lie in 0 … {k - 1}")
+    require_classes(y, k)
     return x, y, k
-
-
-def _require_range(what: str, y: np.ndarray, k: int) -> None:
-    if y.size and not 0 <= y.min() <= y.max() < k:
-        raise ValueError(f"{what} reach from {y.min()} to {y.max()}: must lie in 0 … {k - 1}")
 
 
 def _pooled(a: np.ndarray, pool: int) -> np.ndarray:

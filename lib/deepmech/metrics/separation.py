@@ -352,8 +352,8 @@ def require_classes(labels: np.ndarray, classes: int) -> None:
         # The first few that are missing are among this many.
         first = np.setdiff1d(np.arange(min(classes, len(present) + checks.FEW)), present)
         raise ValueError(
-            f"class {checks.join_repr(first[: checks.FEW], missing)} of {classes} has no sample: separation needs "
-            "every class; take more samples, or number the classes that occur from 0"
+            f"class {checks.join_repr(first[: checks.FEW], missing)} of {classes} has no sample: take more "
+            "samples, of every class, or number the classes that occur from 0"
         )
 
 
@@ -363,22 +363,13 @@ def _checked(features: Any, labels: Any, n_classes: int) -> tuple[torch.Tensor, 
         raise ValueError(f"features have type {x.dtype}: must be real numbers; take the real part, or the modulus")
     # Apple's GPUs have no double precision.
     x = (x.cpu() if x.device.type == "mps" else x).to(torch.float64)
-    y = (
-        torch.as_tensor(labels, device=x.device)
-        if isinstance(labels, torch.Tensor)
-        else as_tensor(class_labels(labels)).to(x.device)
-    )
+    y = as_tensor(class_labels(labels)).to(x.device, torch.int64)
     if x.ndim != 2 or y.shape != x.shape[:1]:
         raise ValueError(
             f"features {tuple(x.shape)} and labels {tuple(y.shape)}: expected (samples, features) and (samples,)"
         )
     if x.shape[1] == 0:
         raise ValueError(f"features have shape {tuple(x.shape)}: samples without a single feature have no separation")
-    if y.is_floating_point() or y.dtype == torch.bool:
-        raise ValueError(
-            f"labels have type {y.dtype}: expected integers 0 … {n_classes - 1}, one class number per sample"
-        )
-    y = y.long()
     if len(y) and (int(y.min()) < 0 or int(y.max()) >= n_classes):
         raise ValueError(f"labels run from {int(y.min())} to {int(y.max())}: expected 0 … {n_classes - 1}")
     require_finite(x)

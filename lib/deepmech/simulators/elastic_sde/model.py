@@ -175,11 +175,12 @@ class ElasticSDE(Spec):
 
     def __post_init__(self) -> None:
         checks.check_int("ElasticSDE.n_classes", self.n_classes, 2)
-        if not isinstance(self.structure, str):
-            blocks = checks.check_array(
-                "ElasticSDE.structure", self.structure, f"one of {STRUCTURES} or an array of numbers"
+        if isinstance(self.structure, str):
+            self.check("structure", self.structure in STRUCTURES, f"one of {STRUCTURES} or an array")
+        else:
+            self._check_table(
+                "structure", None, f"one of {STRUCTURES} or an array of blocks", lambda h: h.ndim in (2, 4)
             )
-            self.check("structure", blocks.ndim in (2, 4), f"one of {STRUCTURES} or an array of blocks")
         if self.n_features is None:
             object.__setattr__(self, "n_features", self._features_of_structure())
         k, p = self.n_classes, self.n_features
@@ -187,7 +188,10 @@ class ElasticSDE(Spec):
         checks.check_int("ElasticSDE.n_features", p)
         if self._named("logits"):
             self.check("n_features", p == k, f"n_classes = {k} in the logits structure (one logit per class)")
-        self._check_structure(k, p)
+        if not isinstance(self.structure, str):
+            shape, shapes = np.shape(self.structure), ((k, k, p, p), (k * p, k * p))
+            words = f"one of {STRUCTURES}, or blocks of shape {shapes[0]} or {shapes[1]}, not {shape}"
+            self.check("structure", shape in shapes, words)
         for field in ("intra", "inter"):
             value = getattr(self, field)
             if not isinstance(value, PowerLaw):
@@ -198,23 +202,26 @@ class ElasticSDE(Spec):
                 self.check(field, rises, "tabulated at two or more rising times")
         self.check_not_negative("noise")
         if self.class_weights is not None:
-            w = checks.check_array(
-                "ElasticSDE.class_weights", self.class_weights, f"{k} positive numbers that add up to 1"
-            )
-            good = w.shape == (k,) and bool(np.all(w > 0)) and abs(w.sum() - 1) < 1e-9
-            self.check("class_weights", good, f"{k} positive numbers that add up to 1")
+            allowed = f"{k} positive numbers that add up to 1"
+            self._check_table("class_weights", (k,), allowed, lambda w: (w > 0).all() and abs(w.sum() - 1) < 1e-9)
         if self.label_mixing is not None and self.labels_mixed_evenly:
             self.check_numbers("label_mixing")
             mixed = self.label_mixing
             self.check("label_mixing", (mixed >= 0) & (mixed <= 1), "between 0 and 1 (a fraction of labels)")
         elif self.label_mixing is not None:
-            m = checks.check_array("ElasticSDE.label_mixing", self.label_mixing, f"a number or a ({k}, {k}) matrix")
-            good = m.shape == (k, k) and bool(np.all(m >= 0)) and bool(np.allclose(m.sum(1), 1))
-            self.check("label_mixing", good, f"a ({k}, {k}) matrix of non-negative rows that add up to 1")
+            allowed = f"a number, or a ({k}, {k}) matrix of non-negative rows that add up to 1"
+            self._check_table("label_mixing", (k, k), allowed, lambda m: (m >= 0).all() and np.allclose(m.sum(1), 1))
         if self.effect_matrix is not None:
-            e = checks.check_array("ElasticSDE.effect_matrix", self.effect_matrix, f"a finite ({k}, {k}) matrix")
-            self.check("effect_matrix", e.shape == (k, k) and np.isfinite(e).all(), f"a finite ({k}, {k}) matrix")
+            self._check_table("effect_matrix", (k, k), f"a finite ({k}, {k}) matrix")
         self.batch()
+
+    def _check_table(
+        self, field: str, shape: tuple[int, ...] | None, allowed: str, rule: Callable[[np.ndarray], Any] = np.shape
+    ) -> None:
+        """A ValueError unless a field holds finite numbers of this shape (None: any) that obey a rule."""
+        values = checks.check_array(f"ElasticSDE.{field}", getattr(self, field), allowed)
+        good = np.isfinite(values).all() and shape in (None, values.shape) and rule(values)
+        self.check(field, bool(good), allowed)
 
     def _named(self, name: str) -> bool:
         return isinstance(self.structure, str) and self.structure == name
@@ -223,18 +230,6 @@ class ElasticSDE(Spec):
         if isinstance(self.structure, str):
             return self.n_classes if self._named("logits") else 1
         return max(1, np.shape(self.structure)[-1] // (self.n_classes if np.ndim(self.structure) == 2 else 1))
-
-    def _check_structure(self, k: int, p: int) -> None:
-        if isinstance(self.structure, str):
-            self.check("structure", self.structure in STRUCTURES, f"one of {STRUCTURES} or an array")
-            return
-        h = np.asarray(self.structure, float)
-        good = h.shape in ((k, k, p, p), (k * p, k * p)) and bool(np.isfinite(h).all())
-        if not good:
-            raise ValueError(
-                f"ElasticSDE.structure has shape {h.shape}: must be finite and of shape {(k, k, p, p)} (blocks) or "
-                f"{(k * p, k * p)}, or one of {STRUCTURES}"
-            )
 
     @property
     def isotropic(self) -> bool:
