@@ -34,6 +34,16 @@ def curve_errors(walked: xr.Dataset, foretold: xr.DataArray, window: int = PAPER
     return apart.max("time").rename("distance of overlaps").assign_attrs(units="1")
 
 
+def in_their_place(walked: Mapping[str, xr.Dataset], foretold: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
+    """Walks whose overlaps, displacements and non-Gaussian parameters are those foretold, as long as their records."""
+    names = ("overlap", "msd", "alpha")
+    said = {phase: one.sel(kind="forecast", drop=True) for phase, one in foretold.items()}
+    return {
+        phase: run.assign({n: said[phase][n].where(np.isfinite(run[n])).transpose(*run[n].dims) for n in names})
+        for phase, run in walked.items()
+    }
+
+
 def of_other_networks(walked: xr.Dataset) -> xr.DataArray:
     """For each network the mean overlap of all others at the same temperature, wait and time: a null of forecasts."""
     others: xr.DataArray = leave_one_out(walked.overlap, "seed")

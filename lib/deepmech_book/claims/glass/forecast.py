@@ -7,12 +7,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
+import numpy as np
+import pandas as pd
 import xarray as xr
 
 from deepmech.core.estimates import Estimate, estimate, stack
 from deepmech_book.analysis.glass import forecasts
+from deepmech_book.claims import functions, registry
+from deepmech_book.claims.display import short
+from deepmech_book.claims.evaluate import evaluate
 from deepmech_book.claims.functions import Measurement, measures
+from deepmech_book.sweeps.glass import lennard_jones
 
 Runs = Mapping[str, xr.Dataset]
 Score = Callable[[xr.Dataset, xr.Dataset], xr.DataArray]
@@ -61,3 +68,74 @@ def alpha(walked: Runs, foretold: Runs) -> Measurement:
         return forecasts.alpha_errors(run, xr.concat([said.alpha, mixture], "kind", join="inner"))
 
     return _judged(walked, foretold, score, "layers")
+
+
+OF_WALKS = (
+    "C.2.hot_is_free", "C.2.cold_is_faster", "C.3.hot_slope", "C.3.cold_flat", "C.3.one_step", "C.4.collapse",
+    "C.4.master_power", "C.A6.under_leaves", "C.5.no_plateau", "C.5.hot_is_free", "C.7.hot_is_gaussian",
+    "C.7.cold_is_not", "C.8.ages", "C.8.hot_does_not", "C.8.stronger_regularised", "C.8.crossover",
+)  # fmt: skip
+"""The paper's claims on walks of networks with loss that these records can decide."""
+
+
+def of_forecasts(walked: Runs, foretold: Runs, glass: xr.Dataset) -> pd.DataFrame:
+    """The paper's claims on these walks, and the same claims, by the same functions, on what was foretold of them.
+
+    Parameters
+    ----------
+    walked, foretold : mapping of str to Dataset
+        As everywhere here.
+    glass : Dataset
+        A glass former, :func:`deepmech_book.sweeps.glass.lennard_jones.sweep`: the null of two of the claims.
+
+    Returns
+    -------
+    DataFrame
+        By statement: ``walks`` and ``forecasts``, numbers with intervals, and their verdicts. What forecasts satisfy,
+        too, is true in a parabola and no sign of a glass.
+    """
+
+    def given(name: str, runs: Runs) -> tuple[Any, ...]:
+        if name in ("C.2.cold_is_faster", "C.4.master_power"):
+            return (runs["regularised"],)
+        caged = {"C.3.one_step": glass.overlap.sel(window=lennard_jones.CAGE), "C.5.no_plateau": glass.msd.mean("seed")}
+        return (runs, caged[name]) if name in caged else (runs,)
+
+    both = {"walks": walked, "forecasts": forecasts.in_their_place(walked, foretold)}
+    rows = {}
+    for name in OF_WALKS:
+        one = registry.claim(name)
+        function = functions.functions_of(one.page)[name]
+        found = {what: function(*given(name, runs)) for what, runs in both.items()}
+        verdicts = {
+            f"verdict on {what}": evaluate(
+                name, m.measured, expected=m.expected, null=m.null, not_testable=m.not_testable
+            ).verdict
+            for what, m in found.items()
+        }
+        rows[one.statement] = _most_apart({what: m.measured for what, m in found.items()}) | verdicts
+    return pd.DataFrame.from_dict(rows, "index").rename_axis("claim of the paper")
+
+
+def _most_apart(measured: Mapping[str, Any]) -> dict[str, str]:
+    """Two measurements as text, each with its interval; of arrays, the elements that differ most."""
+    known = {what: one if isinstance(one, Estimate) else Estimate(one) for what, one in measured.items()}
+    same = dict(zip(known, xr.align(*(xr.DataArray(one.value) for one in known.values()), join="inner"), strict=True))
+    apart = abs(np.subtract(*(one.values for one in same.values())))
+    if not np.isfinite(apart).any():
+        return dict.fromkeys(measured, "–")
+    place = np.unravel_index(int(np.nanargmax(apart)), apart.shape)
+
+    def text(what: str) -> str:
+        value, low, high = (
+            round(
+                float(
+                    xr.DataArray(part).broadcast_like(xr.DataArray(known[what].value)).reindex_like(same[what])[place]
+                ),
+                9,
+            )
+            for part in (known[what].value, known[what].low, known[what].high)
+        )
+        return short(value, (low, high) if np.isfinite(low) else None)[0]
+
+    return {what: text(what) for what in known}
