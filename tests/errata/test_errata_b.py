@@ -137,3 +137,21 @@ def test_images_drawn_with_replacement_return():
     picks = (5000 * Stream.of("with replacement").uniform("image", 0, (50, 2000))).astype(int)
     different = np.mean([len(np.unique(p)) for p in picks])
     assert different == pytest.approx(5000 * (1 - (1 - 1 / 5000) ** 2000), rel=0.005)
+
+
+@pytest.mark.parametrize("p", [1, 2, 3, 5])
+def test_rates_of_whole_blocks_exceed_the_bound_of_schur_and_those_of_their_diagonals_do_not(p):
+    """Largest eigenvalues over λ_max(E) max H_ii, of random positive semi-definite E and H with p features: at most 1
+    for (E ⊗ I_p) ∘ H, as printed; for blocks E_kl H_kl, which the dynamics has, at most p, and often above 1."""
+    ratios = []
+    for draw in range(50):
+        dice = Stream.of("elastic hadamard", draw, p)
+        root = dice.normal("E", 0, (3, 3))
+        e = root @ root.T
+        shared = np.kron(dice.normal("H", 0, (3,)), np.ones(p))  # features of a class act alike
+        h = np.outer(shared, shared) + 0.1 * np.eye(3 * p)
+        bound = np.linalg.eigvalsh(e)[-1] * h.diagonal().max()
+        ratios.append([np.linalg.eigvalsh(np.kron(e, inner) * h)[-1] / bound for inner in (np.eye(p), np.ones((p, p)))])
+    printed, whole = np.max(ratios, 0)
+    assert printed <= 1 + 1e-12 and whole <= p + 1e-12
+    assert whole > 1.5 if p > 1 else whole == printed

@@ -11,23 +11,18 @@ import xarray as xr
 
 from deepmech.core.estimates import Estimate, estimate, jackknife
 from deepmech.core.labels import over
-from deepmech.core.random import Stream
 from deepmech.metrics.elasticity import margins, relative_difference
 from deepmech.metrics.separability import separated_along
-from deepmech.simulators.elastic_sde import ElasticSDE, PowerLaw, mean_solution, mixed_logits, simulate, tabulated_paths
+from deepmech.simulators.elastic_sde import ElasticSDE, simulate, tabulated_paths
 from deepmech_book.analysis.elastic_sde.effects import late, late_mean, without_groups
-from deepmech_book.analysis.elastic_sde.model import integrated, off, start
 from deepmech_book.sweeps.elastic_sde import extension_models
 from deepmech_book.sweeps.elastic_sde.networks import unequal
 
 __all__ = [
     "by_role",
     "distance_ratio",
-    "fit_balanced",
-    "general_solution_errors",
     "late_distances",
     "lowest_margin",
-    "rates_over_bound",
     "share_separated",
     "unequal_networks",
     "with_band",
@@ -35,26 +30,6 @@ __all__ = [
 
 
 # --- unequal classes --------------------------------------------------------------------------------------------------
-
-
-def fit_balanced(balanced: xr.Dataset) -> tuple[int, xr.Dataset]:
-    """The L-model that follows balanced networks best, from the time on at which their margins exceed their noise.
-
-    Parameters
-    ----------
-    balanced : Dataset
-        A result of networks, with ``group_mean``.
-
-    Returns
-    -------
-    since : int
-        Which of the recorded times that is.
-    fitted : Dataset
-        Of :func:`deepmech_book.sweeps.elastic_sde.extension_models.fit`.
-    """
-    groups = balanced["group_mean"].rename(slow_time="time").astype(float)
-    since = extension_models.begins(groups)
-    return since, extension_models.fit(groups.isel(time=slice(since, None)).mean("group"), "L")
 
 
 def _compared(case: xr.Dataset, balanced: xr.Dataset, fitted: xr.Dataset, since: int) -> xr.Dataset:
@@ -87,28 +62,35 @@ def _compared(case: xr.Dataset, balanced: xr.Dataset, fitted: xr.Dataset, since:
     return xr.Dataset(parts, coords | {"class": case["class"].values})
 
 
-def unequal_networks(uneven: xr.Dataset, balanced: xr.Dataset, fitted: xr.Dataset, since: int) -> xr.Dataset:
-    """Margins of networks of which a class is rare, and how far other class means are from theirs, late.
+def unequal_networks(trained: xr.Dataset) -> xr.Dataset:
+    """Margins of networks of which a class is rare, and how far the L-model's class means are from theirs, late.
+
+    The L-model is that which follows balanced networks best from the time on at which their margins exceed their noise
+    (:func:`deepmech_book.sweeps.elastic_sde.extension_models.fit`); its pulls are weighted by the probabilities of the
+    classes.
 
     Parameters
     ----------
-    uneven : Dataset
-        Results of networks over ``case``, with ``rare`` (the class) and ``ratio`` (how much less often it is drawn).
-    balanced : Dataset
-        Networks that draw all classes alike.
-    fitted, since
-        Of :func:`fit_balanced`.
+    trained : Dataset
+        Results of networks over ``case``, with ``rare`` (the class) and ``ratio`` (how much less often it is drawn, 1
+        for the balanced ones), and ``group_mean``.
 
     Returns
     -------
     Dataset
-        Over ``case`` and ``class``: ``margin`` (and ``time``), own-class margins; ``distance``, relative differences
-        over the last fifth of training, of ``model`` ("model": the fitted one with the classes' weights, "balanced
-        networks" and "unmoved logits"); ``prior``, log p less its mean. ``what`` is value, low, high: over groups of
-        trials of both kinds of networks, but not of the fit.
+        Over ``case`` (the unequal ones) and ``class``: ``margin`` (and ``time``), own-class margins; ``distance``,
+        relative differences over the last fifth of training, of ``model`` ("model": the fitted one with the classes'
+        weights, "balanced networks" and "unmoved logits"); ``prior``, log p less its mean. ``what`` is value, low,
+        high: over groups of trials of both kinds of networks, but not of the fit. ``fitted_from`` is the iteration at
+        which the fit starts.
     """
+    ratio = trained["ratio"].values
+    balanced, uneven = trained.isel(case=int(np.argmin(ratio))), trained.isel(case=np.flatnonzero(ratio > 1))
+    groups = balanced["group_mean"].rename(slow_time="time").astype(float)
+    since = extension_models.begins(groups)
+    fitted = extension_models.fit(groups.isel(time=slice(since, None)).mean("group"), "L")
     rows = [_compared(uneven.isel(case=i), balanced, fitted, since) for i in range(uneven.sizes["case"])]
-    together = xr.concat(rows, xr.Variable("case", uneven["case"].values))
+    together = xr.concat(rows, xr.Variable("case", uneven["case"].values)).assign(fitted_from=float(fitted["time"][0]))
     return together.assign_coords({name: ("case", uneven[name].values) for name in ("rare", "ratio")})
 
 
@@ -212,63 +194,3 @@ def distance_ratio(distance: xr.DataArray, model: str, base: str, n: int) -> Est
     logs, centre = (xr.apply_ufunc(np.log, one) for one in (ratio, middle))
     between = estimate(logs, "split", "skewed", overlap=1.0, at=centre).map(np.exp)
     return replace(between, value=middle, n=n)
-
-
-# --- the general model ------------------------------------------------------------------------------------------------
-
-
-def general_solution_errors() -> xr.DataArray:
-    """Distance of the general solution of class means from numerical integration, for each extension, over ``case``.
-
-    Relative to the size of the solution, the largest at three times up to 4.
-    """
-    fading = PowerLaw(1.5, 0.6), PowerLaw(-0.5, 1.2)
-    mixing = [[0.8, 0.2, 0.0], [0.1, 0.9, 0.0], [0.1, 0.2, 0.7]]
-    indefinite = [[1.0, 0.5, -0.8], [0.5, -0.7, 0.3], [-0.8, 0.3, 0.6]]
-    cases = {
-        "unequal classes": ElasticSDE(1.0, -0.3, 3, 2, class_weights=[0.6, 0.3, 0.1]),
-        "mixed labels": ElasticSDE(1.0, -0.3, 3, 2, label_mixing=mixing),
-        "symmetric effects": ElasticSDE(1.0, 1.0, 3, structure="logits", effect_matrix=indefinite),
-        "Eq. E.1": ElasticSDE(1.0, -0.3, 3, structure=mixed_logits(3, 0.6)),
-        "mixed labels, fading effects": ElasticSDE(*fading, 3, structure="logits", label_mixing=0.3),
-    }
-    times, errors = np.linspace(0, 4, 4)[1:], []
-    for model in cases.values():
-        x0 = start(3, model.n_features or 1)
-        errors.append(off(mean_solution(model, times, x0)["mean"].values, integrated(model, times, x0)))
-    return over("case", list(cases)).copy(data=errors)
-
-
-def rates_over_bound(features: Sequence[int], n_draws: int = 50) -> xr.Dataset:
-    """Largest rates of random positive semi-definite models over the paper's bound by Schur's theorem.
-
-    The bound is the largest eigenvalue of E times the largest diagonal entry of H.
-
-    Parameters
-    ----------
-    features : sequence of int
-        Numbers p of features.
-    n_draws : int
-        Draws of E and H for each.
-
-    Returns
-    -------
-    Dataset
-        Over ``features``, the largest of the draws: ``printed``, of (E ⊗ I_p) ∘ H, which takes only the diagonal of
-        each block, at most 1; ``whole``, of whole blocks E_kl H_kl, which the dynamics has, at most p.
-    """
-    largest = []
-    for p in features:
-        ratios = []
-        for draw in range(n_draws):
-            dice = Stream.of("elastic hadamard", draw, int(p))
-            root = dice.normal("E", 0, (3, 3))
-            e = root @ root.T
-            shared = np.kron(dice.normal("H", 0, (3,)), np.ones(p))  # features of a class act alike
-            h = np.outer(shared, shared) + 0.1 * np.eye(3 * p)
-            bound = np.linalg.eigvalsh(e)[-1] * h.diagonal().max()
-            inner = np.eye(p), np.ones((p, p))
-            ratios.append([np.linalg.eigvalsh(np.kron(e, i) * h)[-1] / bound for i in inner])
-        largest.append(np.max(ratios, 0))
-    printed, whole = np.transpose(largest)
-    return xr.Dataset({"printed": ("features", printed), "whole": ("features", whole)}, {"features": list(features)})
