@@ -1,6 +1,7 @@
 """The registry's tables are whole: sections and figures beside their pages."""
 
 import pkgutil
+import re
 
 import pytest
 
@@ -114,6 +115,18 @@ def test_the_front_page_shows_seven_findings_what_stands_and_what_falls():
         assert all(f'href="generated/{claim(name).page}.html#claim-{name}"' in text for name in f.claims)
         if TABLE[f.claims[0]].verdict != HOLDS:
             assert "The authors could answer" in text
+
+
+@pytest.mark.parametrize("paper", "ABC")
+def test_a_chapter_shows_at_most_seven_findings_in_the_order_of_its_story_and_folds_the_rest(paper):
+    of = [f for f in findings() if f.paper == paper]
+    text = findings_markdown([record(name) for f in of for name in f.claims], paper, PAGES)
+    shown, fold, folded = text.partition('<details class="dm-group">')
+    main = [f for f in of if f.main or f.front]
+    assert 3 <= len(main) <= 7 and fold
+    for part, inside in ((shown, main), (folded, [f for f in of if f not in main])):
+        names = re.findall(r"claim-([\w.]+)\"", part)
+        assert names == [name for f in inside for name in f.claims]
 
 
 def test_a_finding_rests_on_one_paper_and_names_only_numbers_that_there_are():

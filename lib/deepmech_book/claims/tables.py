@@ -140,6 +140,7 @@ class Finding:
 
     claims: tuple[str, ...]
     front: bool = False
+    main: bool = False
     holds: str = ""
     trivial: str = ""
     fails: str = ""
@@ -190,28 +191,36 @@ def findings() -> tuple[Finding, ...]:
 
 
 def findings_markdown(records: Iterable[Record], paper: str, pages: Pages, *, front: bool = False) -> str:
-    """The findings of a paper, each a line that unfolds to the claims it rests on, what holds first; ``front``: those
-    of the front page alone, in their order.
+    """The findings of a paper in the order of their story, each a line that unfolds to the claims it rests on; those
+    that are not among its main ones in a fold. ``front``: those of the front page alone.
 
     For a page at the root of the book. Findings whose claims have not all been measured in this build are counted.
     """
     found = claim_records(records)
     wanted = [f for f in findings() if f.paper == paper and (f.front or not front)]
     there = [f for f in wanted if all(name in found for name in f.claims)]
-    said = [line for f in there for line in f.sentences([found[name] for name in f.claims])]
-    if not front:
-        said.sort(key=lambda line: VERDICTS.index(line[0]))
-    lines = []
-    for verdict, words, of in said:
-        asked = [registry.claim(r["id"]) for r in of]
-        answers = dict.fromkeys(c.answered(r["verdict"]) for c, r in zip(asked, of, strict=True))
-        told = [f'<p class="dm-detail">The authors could answer: {escape(a)}</p>' for a in answers if a]
-        told += [claim_line(c, r, "", _address(c, pages, "generated/"), False) for c, r in zip(asked, of, strict=True)]
-        head = f'{badge(verdict)} <span class="dm-statement">{escape(words)}</span>'
-        lines.append(f'<details class="dm-claim dm-finding"><summary>{head}</summary>{"".join(told)}</details>')
+    shown: list[str] = []
+    folded: list[str] = []
+    below: list[Record] = []
+    for finding in there:
+        first = front or finding.front or finding.main
+        for verdict, words, of in finding.sentences([found[name] for name in finding.claims]):
+            (shown if first else folded).append(_finding_line(verdict, words, of, pages))
+            below += [] if first else [of[0]]
+    lines = [*shown, *([fold(f"{len(folded)} findings more", below, "\n".join(folded))] if folded else [])]
     if absent := len(wanted) - len(there):
         lines += ["", f"{absent} findings rest on pages that are not part of this build."]
     return "\n".join(lines)
+
+
+def _finding_line(verdict: str, words: str, records: Sequence[Record], pages: Pages) -> str:
+    """A sentence behind its verdict; below, what its authors could answer, and the claims it rests on."""
+    asked = [registry.claim(r["id"]) for r in records]
+    answers = dict.fromkeys(c.answered(r["verdict"]) for c, r in zip(asked, records, strict=True))
+    told = [f'<p class="dm-detail">The authors could answer: {escape(a)}</p>' for a in answers if a]
+    lines = (claim_line(c, r, "", _address(c, pages, "generated/"), False) for c, r in zip(asked, records, strict=True))
+    head = f'{badge(verdict)} <span class="dm-statement">{escape(words)}</span>'
+    return f'<details class="dm-claim dm-finding"><summary>{head}</summary>{"".join([*told, *lines])}</details>'
 
 
 def _address(claim: Claim, pages: Pages, root: str = "") -> tuple[str, str] | None:
