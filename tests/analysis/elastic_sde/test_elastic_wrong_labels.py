@@ -47,6 +47,32 @@ def test_trials_of_a_draw_are_one_number():
     assert wrong_labels.validation_at(result, 0.6).value == pytest.approx(draws[1, :, -1].mean())
 
 
+def test_curves_and_ends_are_means_over_draws_side_by_side():
+    rng = np.random.default_rng(1)
+    one, other = (validation(rng.uniform(size=(2, 6, 3))) for _ in range(2))
+    ends = wrong_labels.at_the_ends({"one": one, "other": other}, "loss")
+    assert ends.value["set"].values.tolist() == ["one", "other"]
+    xr.testing.assert_allclose(ends.value.sel(set="other", drop=True), wrong_labels.at_the_end(other, "loss").value)
+    curves = wrong_labels.validation_curves(one).value
+    xr.testing.assert_allclose(
+        curves.sel(of="validation loss", drop=True), wrong_labels.by_draw(one, "loss").mean("draw")
+    )
+
+
+def test_indices_by_the_program_start_at_the_first_record_and_scatter_as_groups_do():
+    groups = [growing(*(f * s * np.log1p(T) for s in (0.4, 0.3, 0.2))) for f in (0.9, 1.0, 1.1)]
+    result = result_of(*groups).assign(mean=groups[1])
+    found = wrong_labels.indices_by_program(result)
+    direct = wrong_labels.integrated_by_model(groups[1])
+    xr.testing.assert_allclose(found, wrong_labels.tail_indices(direct["A"], direct["B"]))
+    assert "least" in wrong_labels.indices_by_program(result, 201, "rates")
+    whole = wrong_labels.indices_over_groups(result, lambda one: one["least"])
+    xr.testing.assert_allclose(whole.value, found["least"])
+    assert (whole.low < whole.value).all() and (whole.value < whole.high).all()
+    number = wrong_labels.indices_over_groups(result, lambda one: float(one["least"].sel(model="I")[0]))
+    assert number.high == pytest.approx(float(whole.high.sel(model="I")[0]))
+
+
 @given(st.floats(0.1, 0.9), st.floats(0.1, 0.9))
 def test_indices_of_powers_are_known_and_the_smaller_one_is_named(first, second):
     """log (1 + t)^(1 − r) over log(1 + t) is 1 − r at all times."""

@@ -6,22 +6,24 @@ class means over ``time``, ``class`` and ``logit``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from deepmech.core.estimates import Estimate, crossing, estimate, jackknife, unknown
+from deepmech.core.estimates import Estimate, crossing, estimate, jackknife, stack, unknown
 from deepmech.metrics.elasticity import Model, integrated_effects, log_slope, tail_index
 from deepmech.metrics.elasticity import effects as derivatives
 from deepmech_book.analysis.elastic_sde import effects
 from deepmech_book.analysis.elastic_sde.curves import mean_norm, start_and_end
 
 __all__ = [
+    "FOUR",
     "about_one",
     "at_the_end",
+    "at_the_ends",
     "by_draw",
     "change_of_loss",
     "ends_by_maximum",
@@ -29,14 +31,20 @@ __all__ = [
     "final_gap",
     "finite",
     "gap_in_logits",
+    "indices_by_program",
     "indices_of_groups",
+    "indices_over_groups",
     "integrated_by_model",
     "intra_in_logits",
     "measured_over_groups",
     "overtaking_share",
     "tail_indices",
     "validation_at",
+    "validation_curves",
 ]
+
+FOUR = (0.0, 0.3, 2 / 3, 0.8)
+"""Shares of wrong labels that Figs. D.5 and D.6 show."""
 
 TOO_FEW = "integrated effects are not finite in this run; give more than ten trials, or train for longer"
 """Up to ten trials are one group, without which nothing is left; early on, means may have no logarithm."""
@@ -66,6 +74,24 @@ def by_draw(result: xr.Dataset, name: str) -> xr.DataArray:
 def at_the_end(result: xr.Dataset, name: str) -> Estimate:
     """:func:`by_draw` after the last iteration, mean with its interval over draws; over ``label_error``."""
     return estimate(by_draw(result, name).isel(at_iteration=-1, drop=True), "draw", "symmetric")
+
+
+def at_the_ends(results: Mapping[str, xr.Dataset], name: str) -> Estimate:
+    """:func:`at_the_end` of several results, over ``set`` too."""
+    return stack({key: at_the_end(one, name) for key, one in results.items()}, "set")
+
+
+def validation_curves(result: xr.Dataset) -> Estimate:
+    """Validation loss and accuracy over training, means with their intervals over draws.
+
+    Returns
+    -------
+    Estimate
+        Over ``of`` ("validation loss", "validation accuracy"), ``label_error`` and ``at_iteration``.
+    """
+    names = ("loss", "accuracy")
+    both = {f"validation {name}": estimate(by_draw(result, name), "draw", "symmetric") for name in names}
+    return stack(both, "of")
 
 
 def validation_at(result: xr.Dataset, share: float) -> Estimate:
@@ -114,6 +140,42 @@ def indices_of_groups(result: xr.Dataset, models: Sequence[Model] = effects.MODE
     return [tail_indices(one["A"], one["B"]) for one in both]
 
 
+def indices_by_program(result: xr.Dataset, window: int = 1001, name: str = "integrals") -> xr.Dataset:
+    """:func:`tail_indices` of all trials with the first record as the start, as in the authors' program.
+
+    Parameters
+    ----------
+    result : Dataset
+        Of networks, with ``mean``.
+    window : int
+        Of the smoothing filter, in iterations; rates depend on it.
+    name : {"integrals", "rates"}
+        Whether Â and B̂ (App. D.1.3) or α̂ and β̂ (Section 4.1) are looked at.
+    """
+    found = effects.estimate(result, window, start=1)
+    return tail_indices(found["A"], found["B"]) if name == "integrals" else tail_indices(found["intra"], found["inter"])
+
+
+def indices_over_groups(result: xr.Dataset, measure: Callable[[xr.Dataset], Any]) -> Estimate:
+    """A measure of tail indices by the program's start, with its interval over groups of trials.
+
+    The scatter over groups is that of means in coarse blocks of time, of which the first is the start.
+
+    Parameters
+    ----------
+    result : Dataset
+        Of networks, with ``mean`` and ``group_mean``.
+    measure : callable
+        From indices (:func:`tail_indices`) to a number or an array.
+    """
+    _, without = indices_of_groups(result)
+    rest = [measure(without.isel(group=g)) for g in range(without.sizes["group"])]
+    value = measure(indices_by_program(result))
+    if not isinstance(value, xr.DataArray):
+        return jackknife(value, np.array(rest), scatter="symmetric")
+    return jackknife(value, xr.concat(rest, "group"), over="group", scatter="symmetric")
+
+
 def about_one(indices: xr.Dataset) -> xr.DataArray:
     """How far the smaller index is below 1 with half of the labels wrong, and above it with two thirds, by the I-model.
 
@@ -138,14 +200,14 @@ def finite(*integrals: xr.Dataset) -> bool:
     return all(bool(np.isfinite(one[name]).all()) for one in integrals for name in ("A", "B"))
 
 
-def _late_slope(integrals: xr.Dataset, window: int) -> xr.DataArray:
-    """Local slope of the gap between the effects over the second half of training."""
+def _late_slope(integrals: xr.Dataset, window: int, since: float) -> xr.DataArray:
+    """Local slope of the gap between the effects from a share of training on."""
     end = float(integrals["time"][-1])
     gap = derivatives(integrals, effects.window_of(integrals, window))["gap"]
-    return log_slope(gap, [end / 2, end + 1]).isel(interval=0, drop=True)
+    return log_slope(gap, [since * end, end + 1]).isel(interval=0, drop=True)
 
 
-def fading_slope(result: xr.Dataset, window: int) -> Estimate:
+def fading_slope(result: xr.Dataset, window: int, since: float = 0.5) -> Estimate:
     """The power r with which the gap α̂ − β̂ fades over the second half of training, by the I-model.
 
     Parameters
@@ -154,6 +216,8 @@ def fading_slope(result: xr.Dataset, window: int) -> Estimate:
         Of networks, with ``group_mean``.
     window : int
         Of the filter, in iterations.
+    since : float
+        From which share of training on, in place of a half.
 
     Returns
     -------
@@ -165,7 +229,7 @@ def fading_slope(result: xr.Dataset, window: int) -> Estimate:
     both = [integrated_effects(m.sel(shares, method="nearest"), "I") for m in effects.without_groups(result)]
     if not finite(*both):
         return unknown(TOO_FEW)
-    (value, null), left = _late_slope(both[0], window), _late_slope(both[1], window).isel(label_error=0)
+    (value, null), left = _late_slope(both[0], window, since), _late_slope(both[1], window, since).isel(label_error=0)
     return replace(jackknife(value, left, over="group", scatter="symmetric"), null=null)
 
 
