@@ -6,6 +6,7 @@ Records are those of :func:`deepmech_book.sweeps.elastic_sde.carried_steps.carry
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from deepmech.core.estimates import Estimate, estimate, proportion
@@ -22,6 +23,8 @@ __all__ = [
     "predictions",
     "right_order",
     "share_nearer",
+    "table",
+    "typical",
 ]
 
 PATHS = ("means", "separation", "error")
@@ -124,3 +127,15 @@ def order(record: xr.Dataset, time: float = 2.0) -> Estimate:
         return xr.DataArray(ours - np.array(rivals), {"rival": list(RIVALS)}, ["rival"])
 
     return estimate(table, "number", "symmetric", of=less)
+
+
+def typical(record: xr.Dataset) -> dict[str, xr.DataArray]:
+    """Median over networks of :func:`distances`, by what is foretold: arrays (kind, time)."""
+    names = dict(zip(PATHS, ("mean logits", "separation D", "test error"), strict=True))
+    return {words: distances(record, name).median("number") for name, words in names.items()}
+
+
+def table(record: xr.Dataset) -> pd.DataFrame:
+    """:func:`typical` as a table: rows are what is foretold and how, columns times."""
+    rows = {name: far.to_pandas() for name, far in typical(record).items()}
+    return pd.concat(rows, names=["", "foretold by"]).round(3)
