@@ -93,3 +93,16 @@ def shuffled(rng: np.random.Generator, runs: xr.Dataset, dim: str, alone: Sequen
         return xr.concat(rows, first)
     order = rng.permutation(runs.sizes[dim])
     return runs.isel({dim: order}).assign_coords({dim: runs[dim].values})
+
+
+def springs(
+    rng: np.random.Generator, step: xr.DataArray, *, n_blocks: int = 7, n_runs: int = 40, scatter: float = 5e-4
+) -> xr.Dataset:
+    """Chains in which each spring is longer than the one before it by ``step``, scattered over ``run``; y = 1.
+
+    ``position`` and ``load_curve`` over the dimensions of ``step``, ``run`` and ``block``, wall and target included.
+    """
+    off = xr.DataArray(rng.normal(0, scatter, (*step.shape, n_runs)), dims=(*step.dims, "run"))
+    block = xr.DataArray(np.arange(n_blocks + 2), dims="block")
+    position = block / (n_blocks + 1) - (step + off) / 2 * block * (n_blocks + 1 - block)
+    return xr.Dataset({"position": position, "load_curve": 1 - position})

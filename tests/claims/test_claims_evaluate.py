@@ -161,7 +161,7 @@ def test_a_check_is_marked_and_a_null_that_is_as_good_somewhere_says_where():
 
 def test_labelled_arrays_are_matched_by_name_not_by_position():
     square = xr.DataArray(np.arange(4.0).reshape(2, 2), dims=("a", "b"))
-    entry = claims.evaluate("A.5c.sigma", square, expected=square.transpose("b", "a"))
+    entry = claims.evaluate("A.5b.noiseless", square, expected=square.transpose("b", "a"))
     assert entry.verdict == HOLDS
 
 

@@ -61,7 +61,7 @@ def test_a_figure_without_a_claim_is_a_sketch_or_an_illustration():
 
 
 @pytest.mark.parametrize(
-    ("name", "near"), [("A.3.eq9", "A.3.eq8"), ("A.theory.mu_eff_fall", "A.theory.mu_eff_falls"), ("zzz", "look like")]
+    ("name", "near"), [("A.3.eq9", "A.3.eq8"), ("A.theory.drift_tim", "A.theory.drift_time"), ("zzz", "look like")]
 )
 def test_an_unknown_claim_gets_its_neighbours(name, near):
     with pytest.raises(ValueError, match=near.replace(".", r"\.")):

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deepmech import over
-from deepmech.simulators.spring_block import Chain, averaged, equilibrium, simulate
+from deepmech.simulators.spring_block import Chain, averaged, equilibrium, friction, simulate
 from deepmech.simulators.spring_block.simulate import stability_bound
 
 ORDERS = ("first", "second", "langevin")
@@ -38,6 +38,25 @@ def test_quiet_chains_rest_where_the_closed_form_says(order):
     assert set(rest.n_moving.values) >= {0, 1, 3, 6, 7}
     got = simulate(chain, t_end=t_end, dt=dt, order=order).isel(run=0)
     np.testing.assert_allclose(got.position, rest.position, atol=1e-6)
+
+
+@given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1), st.floats(0.3, 3))
+@settings(max_examples=20)
+def test_leftward_friction_plays_no_part_without_noise(right, left, other, k):
+    """A pulled chain moves to the right alone; equal to the last bit, on the way too."""
+    chain = Chain(friction_right=right, friction_left=over("left", sorted({left, other, 0.0})), stiffness=k, noise=0.0)
+    run = simulate(chain, 20.0, dt=0.05, record=[1.0, 20.0]).position
+    np.testing.assert_array_equal(run, run.isel(left=[0] * run.sizes["left"]))
+
+
+@given(st.floats(-2, 2), st.floats(0, 1), st.floats(0, 1), st.floats(0.3, 3))
+@settings(max_examples=40)
+def test_the_first_step_of_a_block_is_what_friction_leaves_of_the_force(force, right, left, k):
+    """Eqs. 5 and 6: a block at x between springs to 0 and to 1 feels k (1 − 2x)."""
+    block = Chain(n_blocks=1, friction_right=right, friction_left=left, stiffness=k, noise=0.0)
+    start = (1 - force / k) / 2
+    end = simulate(block, 0.01, dt=0.01, start=[start]).position.sel(block=1).item()
+    assert (end - start) / 0.01 == pytest.approx(friction(force, right, left), abs=1e-9)
 
 
 @given(st.floats(0, 0.2), st.floats(0, 0.3), st.integers(1, 9), st.floats(0.3, 3))

@@ -7,9 +7,9 @@ import pytest
 import xarray as xr
 
 from deepmech import curvature, over, simulate
-from deepmech.core.estimates import crossing
+from deepmech.core.estimates import Estimate
 from deepmech.simulators.spring_block import Chain, averaged, equilibrium
-from deepmech_book.analysis.spring_block import chain_fits, chains
+from deepmech_book.analysis.spring_block import chain_fits, chains, regimes
 
 
 @pytest.mark.parametrize("figure", chains.DIAGRAMS)
@@ -26,19 +26,81 @@ def test_phase_diagrams_have_the_three_phases(figure):
 
 
 def test_the_averaged_chain_is_straight_where_simulated_curves_are():
-    chain = chains.DIAGRAMS["A.3"].chain(n_friction=6, n_noise=41)
+    fig3 = chains.DIAGRAMS["A.3"]
+    chain = fig3.chain(n_friction=6, n_noise=41)
     chain = replace(chain, friction_right=chain.friction_right[1:4])  # 0.05 to 0.15
     bend = curvature(simulate(chain, 100, n_runs=10)["load_curve"], dim="block").mean("run")
-    fine = averaged(replace(chain, noise=None, noise_bar=chain.noise_bar_at(0.01)), 100, dt=0.25)
-    for row, exact in zip(bend, curvature(fine["load_curve"], dim="block"), strict=True):
-        straight = crossing(chain.noise.values, exact.values, direction="falls")
-        assert abs(float(row.interp(noise=straight))) < 0.02
+    line = chains.straight_line(fig3).interp(friction_right=bend.friction_right)
+    assert (abs(bend.interp(noise=line)) < 0.02).all()
+    assert chains.straight_line(replace(fig3, noise_range=1e-4)).isnull().all(), "no noise of it is enough"
 
 
-def test_equation_7_holds_while_every_block_moves():
-    chain = replace(chains.DIAGRAMS["A.3"].chain(2, 2), noise=0.0, friction_right=over("mu", [0.02, 0.11]))
-    off = abs(equilibrium(chain).position - chains.equation_7(chain)).max("block").values
-    assert off[0] < 1e-12 and off[1] > 0.1
+def test_the_corner_of_a_diagram_is_a_part_of_it():
+    setting = chains.DIAGRAMS["A.S14"]
+    whole, corner = setting.chain(9, 6), setting.corner(9, 6)
+    assert corner.noise.values.tolist() == [setting.noise_range]
+    assert corner.friction_right.values.tolist() == [mu for mu in whole.friction_right.values if mu < 0.016]
+
+
+def test_inertia_counts_less_and_less():
+    distance = chains.distance_from_overdamped(over("damping", [1.0, 8.0, 16.0]), n_times=6)
+    assert distance[0] > 0.1 and float(distance[1] / distance[2]) == pytest.approx(4, rel=0.1)
+
+
+def test_steps_over_the_time_step_are_those_of_simulations():
+    chain = Chain(friction_right=0.02, noise=0.01)
+    found = chains.by_time_step(chain, [0.1, 0.05], 5.0, 3)
+    assert found.dims == ("dt", "run")
+    xr.testing.assert_equal(
+        found.sel(dt=0.1, drop=True), chains.mean_step(simulate(chain, 5.0, dt=0.1, n_runs=3).position)
+    )
+
+
+def test_times_of_steps_that_fall_as_told_and_an_exponential_through_them():
+    """Evenly growing springs have the positions x = −Δd/2 · ℓ(L + 1 − ℓ) beside the straight chain's."""
+    bar, time, block = (
+        over("noise_bar", [0.1, 0.2]),
+        over("time", [1.0, 2.0, 4.0, 8.0]),
+        xr.DataArray(range(5), dims="block"),
+    )
+    step = xr.DataArray([[3.0, 3.0, 1.0, 1.0], [3.0, 1.0, 1.0, 3.0]], dims=("noise_bar", "time"))
+    position = (block / 4 - step / 2 * block * (4 - block)).assign_coords(noise_bar=bar, time=time).expand_dims(run=2)
+    assert chains.drift_times(position, 2.0).values.tolist() == [4.0, 2.0]
+    assert np.isnan(chains.drift_times(position, 0.5)).all()
+    np.testing.assert_allclose(chains.exponential_fit(chains.drift_times(position, 2.0)), [4.0, 2.0])
+
+
+def test_movement_is_that_of_blocks_and_not_of_the_ends():
+    position = xr.DataArray([[[9.0, 0.0, 0.0, 9.0], [0.0, 3.0, 4.0, 0.0]]], dims=("run", "time", "block"))
+    assert chains.movement(position).values.tolist() == [[pytest.approx(12.5**0.5)]]
+
+
+def test_neighbours_move_alike_as_far_as_their_steps_have_a_common_part():
+    rng = np.random.default_rng(0)
+    common, own = rng.normal(size=(2, 40, 200, 1)), rng.normal(size=(2, 40, 200, 5))
+    step = np.array([1.0, 0.0])[:, None, None, None] * common + own
+    load = xr.DataArray(step.cumsum(2) + np.arange(5), dims=("kind", "run", "time", "block"))
+    load = load + 7 * load.time**2  # what all runs do tells nothing
+    found = regimes.neighbours_alike(load.assign_coords(block=range(5)), "block", "time", "run")
+    np.testing.assert_allclose(found, [0.5, 0.0], atol=0.02)
+
+
+@pytest.mark.parametrize(("shape", "sign"), [("concave", 1), ("convex", -1)])
+def test_a_curve_has_one_shape_at_any_bar(shape, sign):
+    bent, between = Estimate(sign * 0.2, sign * 0.2 - 0.02, sign * 0.2 + 0.02), Estimate(0.04 * sign, 0.0, 0.0)
+    assert regimes.inside(shape, bent).low > 0 > regimes.inside("straight", bent).high
+    between = replace(between, low=between.value - 0.001, high=between.value + 0.001)
+    for name in (shape, "straight"):
+        found = regimes.inside(name, between)
+        assert found.low < 0 < found.high, "what is straight by one bar and not by another"
+
+
+def test_three_regimes_are_simulated_with_one_noise_with_many_and_without():
+    run = regimes.simulated(n_runs=2, t_end=2.0, n_records=3)
+    assert run.sizes["kind"] == run.sizes["regime"] == run.sizes["time"] == 3
+    none, shared, own = (run.position.sel(kind=kind) for kind in ("none", "shared", "own"))
+    xr.testing.assert_equal(none.isel(run=0, drop=True), none.isel(run=1, drop=True))
+    assert (shared != own).any() and (shared.isel(run=0) != shared.isel(run=1)).any()
 
 
 def test_the_mean_step_of_a_chain_whose_springs_grow_evenly():

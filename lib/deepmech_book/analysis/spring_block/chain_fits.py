@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from deepmech.core.labels import over
@@ -88,6 +89,20 @@ def relaxed(load: xr.DataArray, seen: float = 2 / 3) -> xr.Dataset:
         best[better], curves[better] = left[better], model[better]
     like = load.isel(layer=0, at_epoch=0, drop=True)
     return xr.Dataset({"r2": like.copy(data=_explained(curves, measured, ~fitted).reshape(like.shape))})
+
+
+def table(fit: xr.Dataset, rival: xr.Dataset) -> pd.DataFrame:
+    """R² of :func:`fitted_chains` and of :func:`relaxed`, and the chains' numbers; medians over seeds, by regime."""
+    names = {
+        "r2": "R² of the chain",
+        "rival": "R² of the rival",
+        "friction_right": "friction to the right",
+        "friction_left": "friction to the left",
+        "noise_bar": "noise",
+        "time": "chain's time at the last epoch",
+    }
+    medians = fit[["r2", *NUMBERS]].assign(rival=rival["r2"]).median("seed").to_dataframe()
+    return medians[list(names)].rename(columns=names).round(2).T
 
 
 def _relaxing(time: float, n_layers: int, epoch: np.ndarray) -> np.ndarray:

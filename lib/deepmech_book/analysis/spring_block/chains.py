@@ -1,18 +1,22 @@
-"""Settings of the paper's chains: phase diagrams (Figs. 3, S13, S14) and regimes (Fig. 4).
+"""Settings of the paper's chains, phase diagrams (Figs. 3, S13, S14) and regimes (Fig. 4), and where chains go.
 
 Settings are the paper's (captions and SM S3); where the paper leaves a range open, it is said here what stands for it.
+Chains are seven blocks with k = y = 1 where nothing else is said.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
+from deepmech.core.estimates import crossing
 from deepmech.core.labels import over
-from deepmech.simulators.spring_block import Chain
+from deepmech.metrics.curvature import curvature
+from deepmech.simulators.spring_block import Chain, averaged, simulate
 
 
 @dataclass(frozen=True)
@@ -28,6 +32,10 @@ class Diagram:
     noise_decay: float = 0.0
     spacing: int = 1
 
+    def frictions(self, n: int) -> np.ndarray:
+        """Friction to the right along the ordinate, in even steps."""
+        return np.linspace(0, self.friction_range, n).round(6)
+
     def noises(self, n: int) -> np.ndarray:
         """Noise along the abscissa: even steps (``spacing`` 1), or steps that widen to reach strong noise (2)."""
         values = self.noise_range * np.linspace(0, 1, n) ** self.spacing
@@ -36,11 +44,18 @@ class Diagram:
     def chain(self, n_friction: int, n_noise: int) -> Chain:
         """Seven blocks, unit target, γ = 1, over ``friction_right`` and ``noise``."""
         return Chain(
-            friction_right=over("friction_right", np.linspace(0, self.friction_range, n_friction).round(6)),
+            friction_right=over("friction_right", self.frictions(n_friction)),
             friction_left=self.friction_left,
             noise=over("noise", self.noises(n_noise)),
             stiffness=self.stiffness,
         )
+
+    def corner(self, n_friction: int, n_noise: int) -> Chain:
+        """The chains at the strongest noise, in the rows where friction to the left is the larger one."""
+        frictions = self.frictions(n_friction)
+        rows = over("friction_right", frictions[frictions < self.friction_left])
+        strongest = over("noise", self.noises(n_noise)[-1:])
+        return replace(self.chain(n_friction, n_noise), friction_right=rows, noise=strongest)
 
 
 DIAGRAMS = {
@@ -63,7 +78,66 @@ def mean_step(position: xr.DataArray) -> xr.DataArray:
     return position.diff("block").diff("block").mean("block")
 
 
-def equation_7(chain: Chain) -> xr.DataArray:
-    """Rest positions as the paper's Eq. 7 has them, for any friction: right only where every block moves."""
-    L, block = chain.n_blocks, xr.DataArray(np.arange(chain.n_blocks + 2), dims="block")
-    return block / (L + 1) - chain.friction_right * (L * block / 2 - block * (block - 1) / 2)
+# --- Phase diagrams ---------------------------------------------------------------------------------------------------
+
+
+def straight_line(setting: Diagram) -> xr.DataArray:
+    """Noise ε at which the noise-averaged chain of a diagram of first order has a straight load curve.
+
+    Returns
+    -------
+    DataArray, dims (friction_right)
+        Over 19 frictions between 0 and the leftward one; nan where no noise of the diagram makes it straight. Kicks ε̄
+        are those of a time step of 0.01.
+    """
+    frictions = np.linspace(0, setting.friction_left, 21)[1:-1]
+    noises = np.linspace(0, setting.noise_range, 41)
+    chain = replace(setting.chain(2, 2), friction_right=over("friction_right", frictions), noise=over("noise", noises))
+    chain = replace(chain, noise=None, noise_bar=chain.noise_bar_at(0.01))
+    bends = curvature(averaged(chain, setting.t_end, dt=0.25)["load_curve"], dim="block").values
+    return over("friction_right", frictions).copy(data=[crossing(noises, row, direction="falls") for row in bends])
+
+
+def distance_from_overdamped(dampings: xr.DataArray, t_end: float = 3.0, n_times: int = 30) -> xr.DataArray:
+    """Largest distance of the chain with inertia from the overdamped one, over ``dampings``, in units of the target.
+
+    Both without noise, with frictions of 0.02 and 0.12, at ``n_times`` times up to ``t_end``, which are in units of the
+    damping over the stiffness.
+    """
+
+    def position(damping: float, order: Any) -> np.ndarray:
+        chain = Chain(friction_right=0.02, friction_left=0.12, noise=0.0, damping=damping)
+        times = np.linspace(t_end / n_times, t_end, n_times) * damping
+        found: np.ndarray = simulate(chain, times[-1], dt=0.001, order=order, record=times).position.values
+        return found
+
+    first = position(1.0, "first")
+    return dampings.copy(data=[abs(position(d, "second") - first).max() for d in dampings.values])
+
+
+# --- Where noise leads ------------------------------------------------------------------------------------------------
+
+
+def by_time_step(chain: Chain, steps: Sequence[float], t_end: float, n_runs: int) -> xr.DataArray:
+    """:func:`mean_step` at ``t_end``, over the time step ``dt`` and ``run``."""
+    ends = [mean_step(simulate(chain, t_end, dt=dt, n_runs=n_runs).position) for dt in steps]
+    return xr.concat(ends, over("dt", list(steps)))
+
+
+def drift_times(position: xr.DataArray, level: float) -> xr.DataArray:
+    """First recorded time at which :func:`mean_step`, mean over ``run``, is below ``level``; nan where it never is."""
+    below = mean_step(position).mean("run") < level
+    return below["time"].where(below).min("time")
+
+
+def exponential_fit(times: xr.DataArray) -> xr.DataArray:
+    """Times over ``noise_bar`` as a straight line through their logarithms over 1/ε̄² has them."""
+    inverse = 1 / times.noise_bar.values**2
+    return times.copy(data=np.exp(np.polyval(np.polyfit(inverse, np.log(times.values), 1), inverse)))
+
+
+def movement(position: xr.DataArray) -> xr.DataArray:
+    """Root mean square over blocks, wall and target left out, of the way from one recorded time to the next."""
+    moved = position.isel(block=slice(1, -1)).diff("time")
+    root: xr.DataArray = (moved**2).mean("block") ** 0.5
+    return root
