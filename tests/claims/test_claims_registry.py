@@ -123,7 +123,7 @@ def test_every_claim_of_a_page_with_a_module_has_one_function_in_it():
 
 def test_a_claim_without_a_function_is_named_and_so_is_a_page_without_a_module(monkeypatch):
     with pytest.raises(ValueError, match=r"spring_block/.*no functions.*add the module"):
-        claims.measure("A.3.eq8", 1.0)
+        functions.functions_of("spring_block/of_tomorrow")
     monkeypatch.setattr(functions, "functions_of", lambda page: {})
     with pytest.raises(ValueError, match=r"B\.3\.peak has no function; mark one"):
         claims.measure("B.3.peak", 1.0)
