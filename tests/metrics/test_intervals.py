@@ -47,7 +47,7 @@ def test_torch_adds_what_the_compiled_loop_adds(dtype, tolerance, monkeypatch):
     compiled = grouped(x.T.contiguous().T, y)
     monkeypatch.setattr(GroupMoments, "_add", GroupMoments._add_on_device)
     by_torch = grouped(x, y)
-    for name in ("count", "anchor", "sum", "square"):
+    for name in ("count", "anchor", "sum", "square", "feature_square"):
         torch.testing.assert_close(getattr(by_torch, name), getattr(compiled, name), rtol=tolerance, atol=tolerance)
 
 

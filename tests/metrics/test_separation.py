@@ -304,3 +304,29 @@ def test_debiased_separation_where_there_is_nothing_to_correct_with():
     assert np.isnan(data_separation(np.arange(3.0)[:, None], np.arange(3), debias=True))  # no width is known
     with pytest.raises(ValueError, match="there is no such form of D̂"):
         data_separation(points, y, "D_hat", debias=True)
+
+
+@given(seeds, st.integers(2, 5))
+def test_kin_are_functions_of_the_same_scatters(seed, classes):
+    """Fisher's ratio, Calinski-Harabasz (as scikit-learn defines it), the share of variance, NC1, CKA with labels."""
+    n, s = 12 * classes, Stream.of("test kin", seed)
+    y, x = np.arange(n) % classes, s.normal("x", 0, (n, 7))
+    x = x + s.normal("means", 0, (classes, 7))[y]
+    d, d_hat, ceiling = data_separation(x, y), data_separation(x, y, "D_hat"), np.log((n - classes) / (classes - 1))
+    means, centre = np.stack([x[y == k].mean(0) for k in range(classes)]), x.mean(0)
+    between, within = 12 * ((means - centre) ** 2).sum(), ((x - means[y]) ** 2).sum()
+    assert np.exp(-d) == pytest.approx(between / within)
+    assert np.exp(ceiling - d) == pytest.approx(between * (n - classes) / (within * (classes - 1)))
+    assert 1 / (1 + np.exp(d)) == pytest.approx(between / ((x - centre) ** 2).sum())
+    covariances = (x - means[y]).T @ (x - means[y]) / n, (means - centre).T @ (means - centre) / classes
+    pinv = np.linalg.pinv(covariances[1], rcond=1e-10)
+    assert np.exp(d_hat) / classes == pytest.approx(np.trace(covariances[0] @ pinv) / classes)
+    a, b = x - centre, np.eye(classes)[y] - 1 / classes
+    cka = np.linalg.norm(b.T @ a) ** 2 / (np.linalg.norm(a.T @ a) * np.linalg.norm(b.T @ b))
+    total = np.linalg.norm(a.T @ a / n)
+    assert cka == pytest.approx(between / n / (total * np.sqrt(classes - 1)))
+    # As a variance component between classes, Tr Σ_b counts K − 1 of K.
+    components = within / (n - classes), (between / (classes - 1) - within / (n - classes)) / 12
+    if components[1] > 0:
+        expected = np.log(components[0] / components[1]) + np.log(classes / (classes - 1))
+        assert data_separation(x, y, debias=True) == pytest.approx(expected, abs=1e-5)

@@ -42,13 +42,15 @@ _UNFIT = re.compile(
 class Batch:
     """A batch as it was given, what of it the model is called with, and its labels.
 
-    Labels are one for each sample, or a function of the model's output and the batch.
+    Labels are one for each sample, or a function of the model's output and the batch; ``units`` are the objects that
+    samples show, one for each, or None.
     """
 
     whole: Any
     args: tuple[Any, ...]
     named: Mapping[str, Any]
     labels: Any
+    units: Any = None
 
     def __len__(self) -> int:
         given = self.tensors() if callable(self.labels) else [self.labels]
@@ -71,12 +73,12 @@ class Batch:
     def to(self, device: torch.device, dtype: torch.dtype | None) -> Batch:
         """A copy on ``device``, floating point numbers in the precision ``dtype`` (None: as they are)."""
         whole, args, named = _copy_to((self.whole, self.args, dict(self.named)), device, dtype)
-        return Batch(whole, args, named, self.labels)
+        return Batch(whole, args, named, self.labels, self.units)
 
     def head(self) -> Batch:
         """Two samples of it, where there is one tensor only, of which the first axis must be that of samples."""
         if len(self.args) == 1 and not self.named and isinstance(self.args[0], torch.Tensor):
-            return Batch(self.whole, (self.args[0][:2],), {}, self.labels)
+            return Batch(self.whole, (self.args[0][:2],), {}, self.labels, self.units)
         return self
 
     def through(self, model: nn.Module, forward: Forward | None) -> Any:
@@ -125,11 +127,11 @@ class Batches:
         Classes of the whole source, as far as it tells; None if it does not.
     """
 
-    def __init__(self, x: Any, y: Any, batch_size: int = 1024, n_samples: int | None = None) -> None:
+    def __init__(self, x: Any, y: Any, batch_size: int = 1024, n_samples: int | None = None, units: Any = None) -> None:
         checks.check_int("load_curve: batch_size", batch_size)
         if n_samples is not None:
             checks.check_int("load_curve: n_samples", n_samples, allowed="a whole number, at least 1, or None")
-        self.n_samples, self.batch_size, self.place = n_samples, batch_size, y
+        self.n_samples, self.batch_size, self.place, self.units = n_samples, batch_size, y, units
         self.known: np.ndarray | None = None  # labels of arrays
         self.loader: Iterable[Any] | None = None
         self.cached: list[Batch] | None = None
@@ -145,6 +147,11 @@ class Batches:
         if plain or not (indexed or isinstance(x, Iterable | Dataset)):
             self._take_arrays(x)
             return
+        if not (units is None or isinstance(units, str | int)):
+            raise ValueError(
+                f"load_curve: units is a {type(units).__name__}, but x is a {type(x).__name__}, whose batches hold "
+                "the units: say where they are by the name or the number of an entry"
+            )
         if not within:
             raise ValueError(
                 f"load_curve: y is a {type(y).__name__}, but x is a {type(x).__name__}, whose batches hold "
@@ -176,6 +183,9 @@ class Batches:
         if isinstance(x, Mapping) and (y is None or isinstance(y, str)):
             split = _split(x, y)
             x, y = split.named, split.labels
+        if isinstance(x, Mapping) and isinstance(self.units, str):
+            split = _split(x, lambda: None, self.units)
+            x, self.units = split.named, split.units
         if y is None:
             raise ValueError(
                 "load_curve: y = None: give the class of each sample (a loader's batches hold them), or "
@@ -191,6 +201,9 @@ class Batches:
             if len(one.shape) == 0 or shape[:1] not in ((), tuple(one.shape)[:1]):
                 said = shape or "a function"
                 raise ValueError(f"load_curve: {name} {tuple(one.shape)} and y {said}: expected (n, ...) and (n,)")
+        self.units = None if self.units is None else class_names(self.units, "units")
+        if self.units is not None and len(self.units) != self.n:
+            raise ValueError(f"load_curve: {len(self.units)} units of {self.n} samples: expected one for each")
         self.rows: np.ndarray | None = None
         if self.known is not None:
             self.classes_known = len(np.unique(self.known))
@@ -198,6 +211,7 @@ class Batches:
             self.taken, self.rows = f"drawn from {self.n}", _draw(self.n, self.n_samples)
             self.n = self.n_samples
             self.known = None if self.known is None else self.known[self.rows]
+            self.units = None if self.units is None else self.units[self.rows]
 
     def __iter__(self) -> Iterator[Batch]:
         if self.cached is not None:
@@ -210,18 +224,19 @@ class Batches:
             at = rows if self.rows is None else self.rows[rows]
             parts = {k: as_tensor(one[at]) for k, one in self.inputs.items()}
             labels = self.function if self.known is None else self.known[rows]
+            units = None if self.units is None else self.units[rows]
             if not isinstance(self.like, Mapping):
-                yield Batch(parts["x"], (parts["x"],), {}, labels)
+                yield Batch(parts["x"], (parts["x"],), {}, labels, units)
                 continue
             whole: Any = copy.copy(self.like)  # of the same class: people write batch.input_ids, too
             for name, part in parts.items():
                 whole[name] = part
-            yield Batch(whole, (), parts, labels)
+            yield Batch(whole, (), parts, labels, units)
 
     def _read(self, loader: Iterable[Any]) -> Iterator[Batch]:
         n = 0
         for whole in loader:
-            batch = _split(whole, self.place)
+            batch = _split(whole, self.place, self.units)
             if not len(batch):  # a last one may be empty
                 continue
             yield batch
@@ -245,7 +260,7 @@ class Batches:
             for batch in self:
                 kept = batch.to(cpu, None)
                 labels = batch.labels if callable(batch.labels) else _copy_to(batch.labels, cpu, None)
-                cached.append(Batch(kept.whole, kept.args, kept.named, labels))
+                cached.append(Batch(kept.whole, kept.args, kept.named, labels, kept.units))
                 size += sum(t.nbytes for t in kept.tensors())
                 if size > _LARGEST_CACHE:
                     raise ValueError("LoadCurveMonitor: samples take more than 2 GiB: give n_samples=500, say")
@@ -310,44 +325,52 @@ class ClassIndex:
         require_classes(np.arange(len(self.number)), self.n_classes or 2)
 
 
-def class_names(labels: Any) -> np.ndarray:
+def class_names(labels: Any, what: str = "y") -> np.ndarray:
     """One label a sample, (n,) or (n, 1): whole numbers, words or booleans; a ValueError for anything else."""
-    checks.check_unmasked("load_curve: y", labels)
+    checks.check_unmasked(f"load_curve: {what}", labels)
     try:
         found = np.asarray(labels.cpu() if isinstance(labels, torch.Tensor) else labels)
     except ValueError:
-        checks.raise_invalid("load_curve: y", labels, "one label for each sample")
+        checks.raise_invalid(f"load_curve: {what}", labels, "one label for each sample")
     if found.ndim == 2 and found.shape[1] == 1:
         found = found[:, 0]
     if found.ndim != 1:
         one_hot = found.ndim == 2 and found.dtype.kind in "biuf" and ((found != 0).sum(1) == 1).all()
-        remedy = "; of one column for each class give y.argmax(1)" if one_hot else ""
-        raise ValueError(f"load_curve: y has shape {found.shape}: expected one label for each sample, (n,){remedy}")
+        remedy = f"; of one column for each class give {what}.argmax(1)" if one_hot else ""
+        raise ValueError(
+            f"load_curve: {what} has shape {found.shape}: expected one label for each sample, (n,){remedy}"
+        )
     if found.dtype.kind == "O" and len(found) and all(isinstance(v, str) for v in found):
         found = found.astype(str)
     if found.dtype.kind == "f":
-        remedy = ": give y.astype(int)" if (found == np.round(found)).all() else ""
+        remedy = f": give {what}.astype(int)" if (found == np.round(found)).all() else ""
+        which = "labels" if what == "y" else what
         raise ValueError(
-            f"load_curve: labels have type {found.dtype}: expected classes, as whole numbers or words{remedy}"
+            f"load_curve: {which} have type {found.dtype}: expected classes, as whole numbers or words{remedy}"
         )
     return found if found.dtype.kind in "Ub" else class_labels(found)
 
 
-def _split(whole: Any, place: Any) -> Batch:
-    """A batch, with its labels apart from what the model is called with.
+def _split(whole: Any, place: Any, units: str | int | None = None) -> Batch:
+    """A batch, with its labels and its units apart from what the model is called with.
 
-    ``place`` says where the labels are, or is a function of output and batch.
+    ``place`` says where the labels are, or is a function of output and batch; ``units`` where the units are.
     """
     named = isinstance(whole, Mapping)
-    entries = whole if named else dict(enumerate(whole if isinstance(whole, tuple | list) else [whole]))
+    entries = dict(whole if named else enumerate(whole if isinstance(whole, tuple | list) else [whole]))
+    n = len(entries)
+    apart = units % n if isinstance(units, int) and not named else units
+    if apart is not None and apart not in entries:
+        raise ValueError(f"load_curve: units = {units!r}: must be the name or the number of an entry of the batches")
+    objects = entries.pop(apart, None)
     last = len(entries) - 1
-    own = next((k for k in LABELS if k in whole), None) if named else last or None
+    own = next((k for k in LABELS if k in entries), None) if named else max(entries) if last > 0 else None
     at = own if place is None or callable(place) else place
-    at = at % len(entries) if isinstance(at, int) and not named else at
+    at = at % n if isinstance(at, int) and not named else at
     if not callable(place) and (at not in entries or not (named or last)):
         what = "no labels" if place is None else f"no {place!r}"
         raise ValueError(
-            f"load_curve: {what} among {', '.join(map(str, whole))}: name the entry that holds them, y='…'"
+            f"load_curve: {what} among {', '.join(map(str, entries))}: name the entry that holds them, y='…'"
             if named
             else f"load_curve: a batch is a {type(whole).__name__}, without labels that can be told: let it be "
             "(x, y) or a dict, as of ((b.x, b.y) for b in loader)"
@@ -356,7 +379,8 @@ def _split(whole: Any, place: Any) -> Batch:
     inputs: Any = {k: v for k, v in entries.items() if k != at}
     if not named and len(inputs) == 1 and isinstance(first := next(iter(inputs.values())), Mapping):
         named, inputs = True, first
-    return Batch(whole, (), inputs, labels) if named else Batch(whole, tuple(inputs.values()), {}, labels)
+    args, by_name = ((), inputs) if named else (tuple(inputs.values()), {})
+    return Batch(whole, args, by_name, labels, objects)
 
 
 def _array(what: str, x: Any) -> Any:

@@ -5,11 +5,16 @@ and a sum of squares, all measured from one sample of the class, so that neither
 cost digits. D without a group follows from these sums, and from the G of them its interval, by the jackknife. Memory
 does not grow with the number of samples. Features beyond 1e±100 are kept times a power of two, on which D does not
 depend.
+
+Sums of squares of each feature by group tell how much of the variance one feature has, and give D of standardised
+features. Where several samples show one object, those of an object are all in one group; groups are then what is
+independent, and the sampling noise of class means is estimated from how far sums of groups scatter, as cluster-robust
+variances are (Bell and McCaffrey, Survey Methodology 28, 169 (2002)).
 """
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -41,29 +46,55 @@ class GroupAssigner:
         Deal those of each class in turn, classes beginning at different groups: for samples of which a number of each
         class was chosen. An interval then leaves out that shares of classes scatter.
 
+    Attributes
+    ----------
+    seen : tensor (K,), samples of each class so far; where units were given, units.
+    of_unit : dict, the group of each unit so far.
+
     Examples
     --------
     >>> GroupAssigner(3, stratified=True)(torch.tensor([0, 0, 0, 1, 1])).tolist()
     [0, 1, 2, 1, 2]
+    >>> GroupAssigner(3, stratified=True)(torch.tensor([0, 0, 0, 1, 1]), np.array(list("aabcc"))).tolist()
+    [0, 0, 1, 1, 1]
     """
 
     def __init__(self, groups: int = GROUPS, stratified: bool = False) -> None:
         self.groups, self.stratified = groups, stratified
         self.seen = torch.zeros(0, dtype=torch.int64)
+        self.of_unit: dict[Any, int] = {}
+        self._classes_of_units: set[tuple[Any, int]] = set()
 
-    def __call__(self, labels: torch.Tensor) -> torch.Tensor:
-        """The group of each sample of a batch, from its class number."""
+    def __call__(self, labels: torch.Tensor, units: np.ndarray | None = None) -> torch.Tensor:
+        """The group of each sample of a batch, from its class number.
+
+        With ``units``, the names of the objects that samples show, objects are dealt, by their first samples.
+        """
+        if units is None:
+            return self._deal(labels, labels, int(self.seen.sum()))
+        names, first, inverse = np.unique(units, return_index=True, return_inverse=True)
+        new = [i for i in first.argsort() if names[i].item() not in self.of_unit]
+        pairs = set(zip(units.tolist(), labels.tolist(), strict=True)) - self._classes_of_units
+        self._classes_of_units |= pairs
+        classes = torch.tensor([label for _, label in pairs], dtype=torch.int64)
+        group = self._deal(labels[torch.from_numpy(first[new])], classes, len(self.of_unit))
+        self.of_unit |= zip(names[new].tolist(), group.tolist(), strict=True)
+        return torch.tensor([self.of_unit[name] for name in names.tolist()], dtype=torch.int64)[inverse]
+
+    def _deal(self, labels: torch.Tensor, classes: torch.Tensor, begin: int) -> torch.Tensor:
+        """Groups of what has these labels and running numbers from ``begin`` on; ``classes`` were seen with it."""
         count = torch.bincount(labels, minlength=len(self.seen))
         self.seen = torch.nn.functional.pad(self.seen, (0, len(count) - len(self.seen)))
         if self.stratified:
             order, rank = labels.argsort(stable=True), torch.empty_like(labels)
             rank[order] = torch.arange(len(labels)) - (count.cumsum(0) - count)[labels[order]]
-            begin = (labels * _GOLDEN % 1 * self.groups).long()
-            group = (begin + self.seen[labels] + rank) % self.groups
+            origin = (labels * _GOLDEN % 1 * self.groups).long()
+            group = (origin + self.seen[labels] + rank) % self.groups
         else:
-            number = int(self.seen.sum()) + np.arange(len(labels), dtype=np.uint64)
+            number = begin + np.arange(len(labels), dtype=np.uint64)
             group = torch.from_numpy((_hash(number) % np.uint64(self.groups)).astype(np.int64))
-        self.seen = self.seen + count
+        count = torch.bincount(classes, minlength=len(self.seen))
+        self.seen = torch.nn.functional.pad(self.seen, (0, len(count) - len(self.seen))) + count
         return group
 
 
@@ -80,14 +111,25 @@ class GroupMoments:
 
     With one group there is D without an interval. Where sums take more than 256 MiB, groups are joined, to a number
     that divides theirs.
+
+    Parameters
+    ----------
+    n_classes, groups : int
+    by_units : bool
+        Whether several samples may show one object, all of them in one group. Debiased D then takes what means scatter
+        by from sums of groups, which have to be two or more.
+    standardise : bool
+        Divide each feature by its standard deviation over all samples (a constant one does not count), so that D does
+        not depend on the scales of features. Means' scatter is then taken from sums of groups, too.
     """
 
-    def __init__(self, n_classes: int, groups: int = GROUPS) -> None:
-        self.n_classes, self.groups = n_classes, groups
+    def __init__(self, n_classes: int, groups: int = GROUPS, by_units: bool = False, standardise: bool = False) -> None:
+        self.n_classes, self.groups, self.by_units, self.standardise = n_classes, groups, by_units, standardise
         self.count = torch.zeros(groups, n_classes, dtype=torch.float64)
         self.square = torch.zeros(groups, n_classes, dtype=torch.float64)
         self.anchor = torch.zeros(n_classes, 0)  # (K, d), a sample of each class
         self.sum = torch.zeros(groups, n_classes, 0)  # (G, K, d), of features less their anchors
+        self.feature_square = torch.zeros(groups, 0)  # (G, d), of squares of the same
         self.scale = 1.0  # of features in all sums
 
     def update(self, features: torch.Tensor, labels: torch.Tensor, groups: torch.Tensor) -> Self:
@@ -119,7 +161,8 @@ class GroupMoments:
     def _add(self, x: torch.Tensor, y: torch.Tensor, cell: torch.Tensor) -> torch.Tensor:
         """Add samples to the sums of their cells; returns their squared distances from the anchors of their classes."""
         square, total = torch.zeros(len(x), dtype=torch.float64), self.sum.view(-1, x.shape[1])
-        _add_rows(*(t.numpy() for t in (x.contiguous(), self.anchor, y, cell, total, square)), _STRETCH)
+        arrays = (x.contiguous(), self.anchor, y, cell, total, self.feature_square, square)
+        _add_rows(*(t.numpy() for t in arrays), _STRETCH)
         return square
 
     def _add_on_device(self, x: torch.Tensor, y: torch.Tensor, cell: torch.Tensor) -> torch.Tensor:
@@ -129,7 +172,8 @@ class GroupMoments:
             shifted = self.anchor.index_select(0, k)
             torch.sub(some, shifted, out=shifted)
             self.sum.view(-1, x.shape[1]).index_add_(0, at, shifted)
-            squares.append(shifted.square_().sum(1).double())
+            self.feature_square.index_add_(0, at // self.n_classes, shifted.square_())
+            squares.append(shifted.sum(1).double())
         return torch.cat(squares)
 
     def _begin(self, x: torch.Tensor) -> None:
@@ -143,6 +187,7 @@ class GroupMoments:
             self.anchor = x.new_zeros(self.n_classes, x.shape[1])
             self.coarsen()
             self.sum = x.new_zeros(self.groups, *self.anchor.shape)
+            self.feature_square = x.new_zeros(self.groups, x.shape[1])
 
     def _in_range(self, x: torch.Tensor) -> torch.Tensor:
         """Features, and all sums so far, in a precision and on a scale in which their squares are numbers."""
@@ -151,11 +196,12 @@ class GroupMoments:
         single = x.dtype == self.anchor.dtype == torch.float32 and largest < _SINGLE[1]
         if not single or (empty and 0 < largest < _SINGLE[0]):
             x, self.anchor, self.sum = x.double(), self.anchor.double(), self.sum.double()
+            self.feature_square = self.feature_square.double()
             wanted = float(unit_scale(largest).item())
             new = wanted if empty else min(wanted, self.scale)  # small features beside large ones add nothing
             if (factor := new / self.scale) != 1:
                 self.scale, self.anchor, self.sum = new, self.anchor * factor, self.sum * factor
-                self.square = self.square * factor * factor
+                self.square, self.feature_square = (t * factor * factor for t in (self.square, self.feature_square))
             x = x * self.scale if self.scale != 1 else x
         return x
 
@@ -176,19 +222,24 @@ class GroupMoments:
             groups = self.groups
             while groups > limit:  # by its smallest factor, so that numbers of two layers divide one another
                 groups //= next(f for f in range(2, groups + 1) if groups % f == 0)
-            groups = groups if groups > 2 else 1
+            groups = groups if groups > 2 or self.by_units or self.standardise else 1
         if groups < self.groups:
             parts, self.groups = self.groups // groups, groups
-            sums = (self.count, self.square, self.sum)
-            self.count, self.square, self.sum = (t.reshape(parts, groups, *t.shape[1:]).sum(0) for t in sums)
+            sums = (self.count, self.square, self.sum, self.feature_square)
+            joined = (t.reshape(parts, groups, *t.shape[1:]).sum(0) for t in sums)
+            self.count, self.square, self.sum, self.feature_square = joined
 
     def separation(self, debias: bool = True) -> float:
         """D of all samples."""
+        if self.standardise or (self.by_units and debias):
+            return self._without(None, debias)
         count, scatter, spread = self._whole()[:3]
         return float(self._d(count, scatter, spread, debias))
 
     def leave_one_out(self, debias: bool = True) -> np.ndarray:
         """D without each group of samples."""
+        if self.standardise or (self.by_units and debias):
+            return np.array([self._without(int(g), debias) for g in self.count.any(1).nonzero()[:, 0]])
         count, _, spread, mean, offset = self._whole()
         # A mean without a group lies -lever (group's mean - mean) off; products with sums are taken in their precision.
         n = self.count[self.count.any(1)]
@@ -211,10 +262,64 @@ class GroupMoments:
         count = self.count.sum(0)
         offset = self.sum.sum(0).double() / count.clamp(min=1)[:, None]
         spread = (self.square.sum(0) - count * offset.square().sum(1)).clamp(min=0)
+        mean = self._centred(count, offset)
+        return count, count / count.sum() @ mean.square().sum(1), spread, mean, offset
+
+    def _centred(self, count: torch.Tensor, offset: torch.Tensor) -> torch.Tensor:
+        """Means of classes (K, d), from their common mean."""
         mean = self.anchor - self.anchor[0].double() + offset
         mean = mean - mean[0]  # equal means then differ by exactly zero
-        mean = mean - count / count.sum() @ mean
-        return count, count / count.sum() @ mean.square().sum(1), spread, mean, offset
+        return mean - count / count.sum() @ mean
+
+    def _variances(self, without: int | None = None) -> tuple[torch.Tensor, ...]:
+        """Of all samples, or all but one group: counts (G, K), offsets (K, d), and of each feature its sums of squares
+        within and between classes, (d,)."""
+        count, total, square = self.count.clone(), self.sum.sum(0).double(), self.feature_square.sum(0).double()
+        if without is not None:
+            count[without] = 0
+            total, square = total - self.sum[without], square - self.feature_square[without]
+        in_class = count.sum(0)
+        offset = total / in_class.clamp(min=1)[:, None]
+        within = (square - in_class @ offset.square()).clamp(min=0)
+        return count, offset, within, in_class @ self._centred(in_class, offset).square()
+
+    def largest_share(self) -> float:
+        """The part of the variance of all samples that the feature with the largest has; nan without samples."""
+        if not self.anchor.shape[1]:
+            return float("nan")
+        _, _, within, between = self._variances()
+        return float((within + between).max() / (within + between).sum())
+
+    def _without(self, group: int | None, debias: bool) -> float:
+        """D without a group (None: of all), of standardised features where these are wanted.
+
+        A group has a part h of the N samples of a class; let S be the sum of these, each less the mean of the class.
+        |S|²/(1 − h) is right on average for what they add to the variance of N times that mean. Sums over classes see
+        also that one object may have samples of several classes.
+        """
+        count, offset, within, between = self._variances(group)
+        in_class, n = count.sum(0), count.sum()
+        weight = torch.ones_like(within)
+        if self.standardise:
+            weight = torch.where((variance := within + between) > 0, n / variance.clamp(min=1e-300), 0.0)
+        inside, outside = within @ weight / n, between @ weight / n
+        if debias:
+            part = count / in_class.clamp(min=1)
+            factor = torch.where((part > 0) & (part < 1), (1 - part).rsqrt(), 0.0)[..., None]
+            each, total = torch.zeros_like(in_class), torch.zeros((), dtype=torch.float64, device=count.device)
+            step = max(1, _AT_ONCE // count.numel())
+            columns = (self.sum.split(step, 2), offset.split(step, 1), weight.sqrt().split(step))
+            for some, origin, root in zip(*columns, strict=True):
+                rest = (some - count[..., None] * origin) * root * factor
+                each, total = each + rest.square().sum((0, 2)), total + rest.sum(1).square().sum()
+            # A class that is all in one group scatters as the others do.
+            lone = (part.max(0).values == 1) & (in_class > 0)
+            lost = in_class * lone * (each[~lone].sum() / in_class[~lone].sum())
+            noise = ((each + lost) / in_class.clamp(min=1)).sum() / n
+            inside, outside = inside + noise, outside - noise + (total + lost.sum()) / n**2
+            if not outside > 0:
+                return float("nan")
+        return float(inside.log() - outside.log())
 
     @staticmethod
     def _d(count: torch.Tensor, between: torch.Tensor, spread: torch.Tensor, debias: bool = True) -> torch.Tensor:
@@ -224,8 +329,9 @@ class GroupMoments:
 
 
 @njit(cache=True, fastmath={"reassoc"}, **KERNEL)
-def _add_rows(x, anchor, label, cell, total, square, stretch):
-    """Add each sample less the anchor of its class to the sum of its cell; its squared length goes to ``square``.
+def _add_rows(x, anchor, label, cell, total, feature_square, square, stretch):
+    """Add each sample less the anchor of its class to the sum of its cell, and the square of each of its features to
+    that of its group; its squared length goes to ``square``.
 
     One pass over the features, where torch's functions take eight. Only squares are added in any order.
     """
@@ -234,10 +340,11 @@ def _add_rows(x, anchor, label, cell, total, square, stretch):
         for begin in range(0, length, stretch):
             end = min(begin + stretch, length)
             row, origin = x[i, begin:end], anchor[label[i], begin:end]
-            into = total[cell[i], begin:end]
+            into, wide = total[cell[i], begin:end], feature_square[cell[i] // anchor.shape[0], begin:end]
             part = x[0, 0] * 0
             for j in range(end - begin):
                 shifted = row[j] - origin[j]
                 into[j] += shifted
+                wide[j] += shifted * shifted
                 part += shifted * shifted
             square[i] += part

@@ -5,9 +5,9 @@ the attribute ``jackknife`` of its result. From these follow intervals of any sm
 the population's number in 93 to 97 of 100 draws (tests count), with labels that were drawn and, where groups are
 stratified, with labels that were chosen; in 87 to 95 where features have no fourth moment
 (``deepmech_book.sweeps.extras.coverage``). An interval of :func:`estimate` is of one layer; of all at once
-:func:`band`. Samples
-have to be independent: of frames of one film, or views of one object, intervals are too narrow. Other seeds of the
-network are not in them.
+:func:`band`.
+Samples have to be independent: of frames of one film, or views of one object, intervals are too narrow unless
+``load_curve`` was told the ``units``. Other seeds of the network are not in them.
 
 The words are lazy, balanced, over-noisy, or no such thing. Thresholds are stated in terms of the work of the layers. On
 a smoothly bent (parabolic) curve a signed curvature of c means that the last layer contributes (1 + 6c) / (1 − 6c)
@@ -53,6 +53,7 @@ _STREAM = (
     " The word is of the curve's shape: this network adds blocks to a stream, and there shallow blocks may do most "
     "without any noise."
 )
+_MANY_FEATURES = 10
 _NONE = "no groups are noted on this curve: measure it with load_curve(…, groups=20), metric D"
 
 
@@ -169,6 +170,9 @@ class Interpretation:
         is of the others.
     no_interval
         Layers that are too wide for intervals; with one of them there is none of the curve's shape.
+    dominated
+        Layers of ten features or more of which one has more than half of the variance: D is D of that feature, nearly.
+        Empty where features were standardised.
     """
 
     verdict: Verdict
@@ -185,6 +189,7 @@ class Interpretation:
     rivals: tuple[str, ...] = ()
     collapsed: tuple[str, ...] = ()
     no_interval: tuple[str, ...] = ()
+    dominated: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         if self.verdict == "no shape":
@@ -193,7 +198,7 @@ class Interpretation:
             where = checks.join_repr(self.unresolved)
             return (
                 f"too few samples: at {where} more than half of what sets the classes apart is what chance shows, too. "
-                "Take more samples, or layers that separate better."
+                f"Take more samples, or layers that separate better.{self._alone()}"
             )
         within = " [{}, {}]".format(*map(_signed, self.interval)) if np.isfinite(self.interval).all() else ""
         words = _WORDS.get(self.verdict) or f"Of other samples the word may be {' or '.join(self.candidates)}"
@@ -206,9 +211,18 @@ class Interpretation:
             text += f" D rises at {checks.join_repr(self.rising)}."
         if self.collapsed:
             text += f" D is not finite at {checks.join_repr(self.collapsed)}; the rest of the curve was read."
+        text += self._alone()
         if self.no_interval:
             text += f" How far off this may be is not known: no interval at {checks.join_repr(self.no_interval)}."
         return f"{text} Of a part of the model only: {self.left_out}." if self.left_out else text
+
+    def _alone(self) -> str:
+        if not self.dominated:
+            return ""
+        return (
+            f" One feature has more than half of the variance at {checks.join_repr(self.dominated)}: there D is nearly "
+            "that of this feature; load_curve(…, standardise=True) counts all alike."
+        )
 
     def _repr_markdown_(self) -> str:
         return str(self).replace(self.verdict, f"**{self.verdict}**", 1)
@@ -249,6 +263,7 @@ is separated.
     for name, value in (("bend", bend), ("uneven", uneven), ("falls", falls)):
         checks.check_real(f"interpret: {name}", value)
     curve = load if isinstance(load, xr.DataArray) else xr.DataArray(checks.check_array("interpret: load", load))
+    alone = _dominated_layers(curve)
     if curve.ndim != 1:
         has = f"dimensions {curve.dims}" if curve is load else f"shape {curve.shape}"
         raise ValueError(f"interpret: load has {has}: give one curve, a number a layer; select or average the rest")
@@ -263,7 +278,7 @@ is separated.
     left_out = str(curve.attrs.get("left_out", ""))
     if noisy or not np.isfinite(bent):
         verdict: Verdict = "too few samples" if noisy else "no shape"
-        return Interpretation(verdict, bent, drop, left_out=left_out, unresolved=noisy)
+        return Interpretation(verdict, bent, drop, left_out=left_out, unresolved=noisy, dominated=alone)
     d = curve.values.astype(float)
     spread = float(np.ptp(d))
     straight: Verdict = "uneven" if np.abs(d - np.linspace(d[0], d[-1], len(d))).max() > uneven * spread else "balanced"
@@ -294,12 +309,21 @@ is separated.
         tuple(name for name, rises in zip(names, rising, strict=True) if rises), left_out,
         interval=bends.interval, candidates=candidates if verdict == "undecided" else (),
         caveat=_STREAM if stream else "", rivals=rivals, collapsed=collapsed, no_interval=tuple(missing),
+        dominated=alone,
     )  # fmt: skip
 
 
 def _names(curve: xr.DataArray, first: int = 0) -> list[str]:
     dim = curve.dims[0]
     return [str(v) for v in (curve[dim].values if dim in curve.coords else range(first, first + curve.size))]
+
+
+def _dominated_layers(curve: xr.DataArray) -> tuple[str, ...]:
+    """Layers of many features of which one has more than half of the variance, unless they were standardised."""
+    if "largest_share" not in curve.coords or "standardised" in curve.attrs:
+        return ()
+    found = (curve.largest_share.values > 0.5) & (curve.features.values >= _MANY_FEATURES)
+    return tuple(name for name, alone in zip(_names(curve), found, strict=True) if alone)
 
 
 def _noisy_layers(curve: xr.DataArray) -> tuple[str, ...]:
@@ -363,7 +387,8 @@ def compare(curves: Mapping[str, xr.DataArray]) -> xr.Dataset:
         raise ValueError(f"compare: {len(curves)} given: give two or more curves by name")
     (begin, first), *_ = curves.items()
     for name, curve in curves.items():
-        same = [curve.attrs.get(k) == first.attrs.get(k) for k in ("metric", "estimate", "stratified")]
+        how = ("metric", "estimate", "stratified", "standardised")
+        same = [curve.attrs.get(k) == first.attrs.get(k) for k in how]
         if curve.layer.values.tolist() != first.layer.values.tolist() or not all(same):
             raise ValueError(
                 f"compare: {name!r} runs over layers {curve.layer.values.tolist()}, {begin!r} over "

@@ -18,7 +18,16 @@ import xarray as xr
 from torch import nn
 
 from deepmech.core import checks
-from deepmech.metrics.evaluation import Batch, Batches, ClassIndex, Forward, evaluation, loader_state, unwrap
+from deepmech.metrics.evaluation import (
+    Batch,
+    Batches,
+    ClassIndex,
+    Forward,
+    class_names,
+    evaluation,
+    loader_state,
+    unwrap,
+)
 from deepmech.metrics.groups import GROUPS, GroupAssigner, GroupMoments
 from deepmech.metrics.layers import BLOCKS, LayerRecorder, Selection, keep_features, select_layers, stream
 from deepmech.metrics.separation import ClassMoments, Metric, NotFiniteError, separation_ceiling
@@ -54,6 +63,8 @@ def load_curve(
     debias: bool = True,
     groups: int = GROUPS,
     stratified: bool = False,
+    units: Any = None,
+    standardise: bool = False,
 ) -> xr.DataArray:
     """Data separation of each layer of a torch model (paper A, Fig. 1): its load curve.
 
@@ -116,15 +127,26 @@ def load_curve(
         Whether a number of samples of each class was chosen, as in a balanced test set. Groups then take those of each
         class in turn. By default they do not look at classes, since shares of classes that were drawn with the samples
         scatter, too.
+    units
+        Where several samples show one object (views of one picture, frames of one film, words of one speaker): the
+        object of each sample, (n,), whole numbers or words; of batches, the name or the number of the entry that holds
+        it. Samples of a unit are not independent, and all go to one group; debiasing, too, counts what units scatter
+        by. Without it intervals of m equal views of each object are √m times too narrow.
+    standardise
+        Divide each feature by its standard deviation over the samples, so that D does not depend on the scales of
+        features; of D alone. exp(−D) is then the mean share of a feature's variance that lies between classes, over
+        the mean share within. By default a feature counts by its variance, as in Eq. 3.
 
     Returns
     -------
     DataArray
-        ``data_separation`` over ``layer``, by name; further coordinates along it: ``depth`` counts 0, 1, …, and
-        ``kind`` names the modules' classes. Outputs with more than two axes are flattened to (samples, features): each
+        ``data_separation`` over ``layer``, by name; further coordinates along it: ``depth`` counts 0, 1, …, ``kind``
+        names the modules' classes; of D, ``features`` is how many a layer has, and ``largest_share`` the part of its
+        variance that a single one has. Outputs with more than two axes are flattened to (samples, features): each
         position of a feature map or sequence counts as features of its own. Attributes say what was measured; of D also
         whether it is the ``"plain"`` or the ``"debiased"`` ``estimate``, and the ``ceiling``, about what plain D of as
-        many samples shows with shuffled labels; in ``unresolved`` which layers are nan because the corrected scatter is
+        many samples (or units) shows with shuffled labels; in ``unresolved`` which layers are nan because the corrected
+        scatter is
         not positive; in ``no_interval`` which layers are too wide to be kept in groups; in ``left_out`` what the
         default could not see. Of the samples: ``taken`` (``"all"``,
         ``"drawn from …"``, ``"the first"``), ``classes`` seen of ``classes_known``, and whether they came ``sorted`` by
@@ -156,10 +178,10 @@ def load_curve(
     >>> bool(np.allclose(load_curve(model, loader), curve, atol=1e-5))
     True
     """
-    batches = Batches(x, y, batch_size, n_samples)
+    batches = Batches(x, y, batch_size, n_samples, units)
     curve = LoadCurve(
         model, layers, metric, n_classes=n_classes, pool=pool, diverged_to_nan=diverged_to_nan, forward=forward,
-        debias=debias, groups=groups, stratified=stratified,
+        debias=debias, groups=groups, stratified=stratified, standardise=standardise,
     )  # fmt: skip
     batches.require_classes(n_classes)
     return curve.update(batches).compute()
@@ -189,6 +211,7 @@ class _State:
     last: int = -1  # class of the last sample
     changes: int = 0  # how often the class changed from one sample to the next
     predicted: bool = False
+    by_units: bool = False
 
 
 class LoadCurve:
@@ -210,7 +233,7 @@ class LoadCurve:
     def __init__(
         self, model: nn.Module, layers: Iterable[str] | str | None = None, metric: Metric = "D", **how: Any
     ) -> None:
-        known = options("LoadCurve", how | {"metric": metric}, without=("batch_size", "n_samples"))
+        known = options("LoadCurve", how | {"metric": metric}, without=("batch_size", "n_samples", "units"))
         checks.check_type("load_curve: model", model, nn.Module)
         if known["n_classes"] is not None:
             checks.check_int("load_curve: n_classes", known["n_classes"], 2)
@@ -219,8 +242,10 @@ class LoadCurve:
             ("forward", "a function of model and batch"),
         ):
             checks.check(f"load_curve: {name}", known[name], known[name] is None or callable(known[name]), allowed)
-        for name in ("diverged_to_nan", "debias", "stratified"):
+        for name in ("diverged_to_nan", "debias", "stratified", "standardise"):
             checks.check_bool(f"load_curve: {name}", known[name])
+        self.standardise = known["standardise"]
+        checks.check("load_curve: standardise", True, not self.standardise or metric == "D", "False for D̂")
         if (isinstance(layers, str) and layers != BLOCKS) or not (layers is None or isinstance(layers, Iterable)):
             raise ValueError(f"load_curve: layers = {layers!r}: give a list of names, or 'blocks'")
         self.model, self.metric, self.n_classes = model, metric, known["n_classes"]
@@ -228,6 +253,8 @@ class LoadCurve:
         self.debias = known["debias"] and metric == "D"
         self.groups = checks.check_int("load_curve: groups", known["groups"])
         self.stratified = known["stratified"]
+        if self.standardise:
+            self._require_groups("standardise = True")
         self.layers = list(layers) if isinstance(layers, Iterable) and layers != BLOCKS else layers
         self.selection: tuple[Selection, tuple[str, ...]] | None = None  # with the names of modules it was made for
         self.reset()
@@ -236,12 +263,20 @@ class LoadCurve:
         """Forget all samples."""
         self.state = _State(ClassIndex(self.n_classes), GroupAssigner(self.groups, self.stratified))
 
-    def update(self, x: Any, y: Any = None, batch_size: int = 1024, n_samples: int | None = None) -> Self:
+    def _require_groups(self, what: str) -> None:
+        if self.debias and self.groups < 2:
+            raise ValueError(
+                f"load_curve: {what}: sampling noise is then taken from groups; give groups=20, or debias=False"
+            )
+
+    def update(
+        self, x: Any, y: Any = None, batch_size: int = 1024, n_samples: int | None = None, units: Any = None
+    ) -> Self:
         """Take samples through the model: a batch or a whole loader, as for :func:`load_curve`.
 
         After an error everything is as it was before.
         """
-        batches = x if isinstance(x, Batches) else Batches(x, y, batch_size, n_samples)
+        batches = x if isinstance(x, Batches) else Batches(x, y, batch_size, n_samples, units)
         before, self.state = self.state, copy.deepcopy(self.state)
         try:
             self._take(batches)
@@ -252,6 +287,11 @@ class LoadCurve:
 
     def _take(self, batches: Batches) -> None:
         model = unwrap(self.model)
+        if (by_units := batches.units is not None) and self.metric == "D":
+            self._require_groups("units")
+        if self.state.samples and by_units != self.state.by_units:
+            raise ValueError("LoadCurve.update: units of some samples only: give them with all, or with none")
+        self.state.by_units = by_units
         for name, module in model.named_modules():
             if isinstance(module, torch.jit.ScriptModule):
                 raise ValueError(
@@ -334,18 +374,18 @@ class LoadCurve:
         wait = callable(batch.labels)
         self.state.predicted |= wait
         if not wait:
-            self._label(batch.labels)
+            self._label(batch.labels, batch.units)
         main, pool = batch.main(model), pooled if self.pool is not None or found.blocks else None
         inputs = torch.zeros(0) if main is None else main
         through = partial(_output, batch, model, self.forward)
         collect = keep_features(kept) if wait else self._collect
         output = probe.run(inputs, len(batch), through, collect, pool)
         if wait:
-            self._label(batch.labels(output, batch.whole))
+            self._label(batch.labels(output, batch.whole), batch.units)
         for layer, features in kept.items():
             self._collect(layer, features)
 
-    def _label(self, labels: Any) -> None:
+    def _label(self, labels: Any, units: Any) -> None:
         """The classes of the batch that comes, and the groups of its samples."""
         state = self.state
         self.labels = state.classes(labels)
@@ -353,14 +393,23 @@ class LoadCurve:
         if len(self.labels):
             row = torch.cat([torch.tensor([state.last]), self.labels])
             state.changes, state.last = state.changes + int((row[1:] != row[:-1]).sum()), int(row[-1])
-        self.places = state.deal(self.labels)
+        units = None if units is None else class_names(units, "units")
+        if units is not None and len(units) != len(self.labels):
+            raise ValueError(f"load_curve: {len(units)} units of {len(self.labels)} samples: expected one for each")
+        self.places = state.deal(self.labels, units)
+        if units is not None:
+            state.order = zlib.crc32(self.places.numpy().tobytes(), state.order)
 
     def _collect(self, layer: str, features: torch.Tensor) -> None:
         """What a layer returned for that batch."""
         n = self.state.classes.classes
         if layer not in self.state.moments:
-            d = self.metric == "D"
-            self.state.moments[layer] = GroupMoments(n, self.groups) if d else ClassMoments(n, self.metric)
+            by_units = self.state.by_units
+            self.state.moments[layer] = (
+                GroupMoments(n, self.groups, by_units, self.standardise)
+                if self.metric == "D"
+                else ClassMoments(n, self.metric)
+            )
         moments = self.state.moments[layer]
         moments.grow(n)
         try:
@@ -383,6 +432,10 @@ class LoadCurve:
         values = np.array([np.nan if n in state.diverged else state.moments[n].separation(self.debias) for n in names])
         layers: dict[str, Any] = {"layer": names, "depth": ("layer", np.arange(len(names)))}
         layers["kind"] = "layer", [state.layer[name] for name in names]
+        if self.metric == "D":
+            moments = [m if isinstance(m := state.moments[n], GroupMoments) else None for n in names]
+            layers["features"] = "layer", [m.anchor.shape[1] if m else 0 for m in moments]
+            layers["largest_share"] = "layer", [m.largest_share() if m else np.nan for m in moments]
         name, words = _ATTRS[self.metric]
         attributes = {"long_name": words, "metric": self.metric, "samples": state.samples} | state.notes
         curve = xr.DataArray(values, layers, "layer", name, attributes)
@@ -391,6 +444,10 @@ class LoadCurve:
             ceiling = separation_ceiling(state.deal.seen)
             curve.attrs |= {"estimate": "debiased" if self.debias else "plain", "ceiling": ceiling}
             curve.attrs["order"] = f"{state.order:08x}"
+            if self.standardise:
+                curve.attrs["standardised"] = 1
+            if state.by_units:
+                curve.attrs["n_units"] = len(state.deal.of_unit)
             lost = [n for n in sound if self.debias and np.isnan(values[names.index(n)])]
             if unresolved := [n for n in lost if not np.isnan(state.moments[n].separation(False))]:
                 curve.attrs["unresolved"] = ", ".join(unresolved)
@@ -400,7 +457,7 @@ class LoadCurve:
     def _note_groups(self, curve: xr.DataArray, sound: list[str]) -> None:
         """Note D of these layers without each group of samples, where there are groups; and where there are none."""
         names, moments = curve.layer.values.tolist(), self.state.moments
-        kept = {n: m for n in sound if isinstance(m := moments[n], GroupMoments) and m.groups > 1}
+        kept = {n: m for n in sound if isinstance(m := moments[n], GroupMoments) and m.groups > 2}
         if self.groups > 2 and (wide := [n for n in sound if n not in kept]):
             curve.attrs["no_interval"] = ", ".join(wide)
         for one in kept.values():  # groups that one layer had to join are joined in all

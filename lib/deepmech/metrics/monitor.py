@@ -77,7 +77,7 @@ class LoadCurveMonitor:
         checks.check_int("LoadCurveMonitor: every", every, allowed="a whole number of steps, at least 1")
         self.model, self.every = model, every
         chosen = options("LoadCurveMonitor", {"diverged_to_nan": True, "groups": 1} | measure)
-        samples = {name: chosen.pop(name) for name in ("batch_size", "n_samples")}
+        samples = {name: chosen.pop(name) for name in ("batch_size", "n_samples", "units")}
         self._measure = LoadCurve(model, **chosen)
         self._batches = Batches(x, y, **samples)
         self._batches.require_classes(chosen["n_classes"])
@@ -148,8 +148,9 @@ class LoadCurveMonitor:
         steps, measured, noted = zip(*self.records, strict=True)
         curves = xr.concat(measured, "step", coords="minimal", compat="override", combine_attrs="override")
         curves = curves.assign_coords(step=("step", np.array(steps)))
-        for name in ("unresolved", "jackknife"):  # of the first record alone
+        for name in ("unresolved", "jackknife"):  # of the first record alone, as the largest shares are
             curves.attrs.pop(name, None)
+        curves = curves.drop_vars("largest_share", errors="ignore")
         out = curves.to_dataset(name="load_curve")
         out.attrs = {k: v for k, v in curves.attrs.items() if k not in ("long_name", "units")}
         if curves.sizes["layer"] > 2:

@@ -1,0 +1,230 @@
+"""Laws of units and of scales: objects seen several times count as one, and standardised features have no scale."""
+
+import numpy as np
+import pytest
+import torch
+from example_networks import mlp
+from hypothesis import given
+from hypothesis import strategies as st
+from torch.utils.data import DataLoader
+
+from deepmech.core.estimates import jackknife
+from deepmech.core.random import Stream
+from deepmech.metrics.groups import GroupAssigner, GroupMoments
+from deepmech.metrics.interpret import compare, estimate, interpret, leave_one_out
+from deepmech.metrics.load_curve import LoadCurve, load_curve
+from deepmech.metrics.monitor import LoadCurveMonitor
+from deepmech.metrics.separation import data_separation
+
+CLASSES, D = 5, 6
+EVEN = np.ones(CLASSES)
+seeds = st.integers(0, 2**31)
+
+
+def objects(draw, n=200, noise=0.0, truth=1.0, views=None, shares=EVEN):
+    """Samples of n objects, each seen 1 to 5 times (or ``views``), with noise of the single view: D is ``truth``."""
+    s, shares = Stream.of("test units", n, draw), shares / shares.sum()
+    y = np.searchsorted(shares.cumsum(), s.uniform("labels", 0, n) * (1 - 1e-12))
+    means = s.normal("means", 0, (CLASSES, D))
+    means -= shares @ means
+    means *= np.exp(-truth / 2) * np.sqrt(D * (1 + noise**2) / (shares @ means**2).sum())
+    seen = 1 + (s.uniform("views", 0, n) * 5).astype(int) if views is None else np.full(n, views)
+    unit = np.repeat(np.arange(n), seen)
+    x = (means[y] + s.normal("objects", 0, (n, D)))[unit] + noise * s.normal("noise", 0, (len(unit), D))
+    return torch.tensor(x), torch.tensor(y[unit]), unit
+
+
+def measured(x, y, units=None, groups=20, standardise=False, stratified=False):
+    group = GroupAssigner(groups, stratified)(y, units)
+    return GroupMoments(CLASSES, groups, units is not None, standardise).update(x, y, group)
+
+
+def interval(moments):
+    return jackknife(moments.separation(), moments.leave_one_out(), scatter="symmetric")
+
+
+@pytest.mark.parametrize("times", [2, 5])
+@pytest.mark.parametrize("stratified", [False, True])
+def test_objects_seen_several_times_count_once(times, stratified):
+    """With units everything is as if each had been seen once; without them intervals are too narrow, by the root."""
+    narrow = []
+    for draw in range(12):
+        x, y, unit = objects(draw, views=1)
+        once = measured(x, y, unit, stratified=stratified)
+        again = [torch.tensor(x.numpy().repeat(times, 0)), y.repeat_interleave(times)]
+        more = measured(*again, unit.repeat(times), stratified=stratified)
+        assert more.separation() == pytest.approx(once.separation(), abs=1e-9)
+        np.testing.assert_allclose(more.leave_one_out(), once.leave_one_out(), atol=1e-9)
+        blind = measured(*again, stratified=stratified)
+        narrow.append((interval(blind).high - interval(blind).low) / (interval(once).high - interval(once).low))
+    # Deals of twenty groups scatter: of a ratio by a fifth or so.
+    assert np.mean(narrow) == pytest.approx(times**-0.5, rel=0.18)
+
+
+@pytest.mark.parametrize("standardise", [False, True])
+def test_units_of_single_samples_are_samples(standardise):
+    """Noise from sums of groups is that from samples, up to a small part of the interval."""
+    for draw in range(10):
+        x, y, unit = objects(draw, views=1)
+        found = interval(measured(x, y, unit, standardise=standardise))
+        known = data_separation(x / x.std(0) if standardise else x, y.numpy(), debias=True)
+        assert abs(found.value - known) < 0.1 * (found.high - found.low)
+
+
+@pytest.mark.parametrize("noise", [0.0, 1.0])
+@pytest.mark.parametrize("n", [100, 400])
+def test_intervals_of_units_cover_and_debiased_separation_is_right_on_average(noise, n):
+    """However often each is seen, and however unlike its views are; shares of classes are unequal."""
+    draws, hits, values = 150, np.zeros((2, 150)), np.empty((2, 150))
+    for draw in range(draws):
+        x, y, unit = objects(draw, n, noise, shares=np.arange(1.0, 6))
+        for i, units in enumerate((unit, None)):
+            found = interval(measured(x, y, units))
+            hits[i, draw], values[i, draw] = found.low <= 1 <= found.high, found.value
+    covered, blind = hits.mean(1)
+    assert 0.93 - 2 * np.sqrt(0.07 * 0.93 / draws) < covered < 0.97 + 2.5 * np.sqrt(0.03 * 0.97 / draws)
+    assert blind < 0.87
+    off = values.mean(1) - 1
+    error = values[0].std() / np.sqrt(draws)
+    assert abs(off[0] - values[0].var() / 2) < 4 * error and off[1] < off[0] - 0.005
+
+
+def test_an_object_may_have_samples_of_every_class():
+    """Of speakers who say every word, what is a speaker's own moves all class means alike, and not Σ_b."""
+    draws, own = 100, 2.0
+    s, values = Stream.of("test crossed units", 0), {"units": [], "samples": []}
+    for draw in range(draws):
+        speakers = own * s.normal("speakers", draw, (60, D))
+        means = s.normal("means", 0, (CLASSES, D))
+        unit, y = np.repeat(np.arange(60), CLASSES), np.tile(np.arange(CLASSES), 60)
+        x = torch.tensor(means[y] + speakers[unit] + 0.5 * s.normal("noise", draw, (len(y), D)))
+        values["units"].append(measured(x, torch.tensor(y), unit).separation())
+        values["samples"].append(measured(x, torch.tensor(y)).separation())
+    truth = np.log(D * (own**2 + 0.25) / (means - means.mean(0)).var(0).sum())
+    error = np.std(values["units"]) / np.sqrt(draws)
+    assert abs(np.mean(values["units"]) - truth) < 4 * error < np.mean(values["samples"]) - truth
+
+
+@given(seeds, st.lists(st.integers(0, 90), max_size=5), st.booleans())
+def test_groups_of_units_do_not_mind_batches_and_no_unit_is_split(seed, cuts, stratified):
+    s = Stream.of("test deal of units", seed)
+    unit = (30 * s.uniform("units", 0, 90)).astype(int)
+    y = torch.tensor(unit % CLASSES)
+    names = np.array([f"object {u}" for u in unit])
+    whole, deal = GroupAssigner(7, stratified)(y, unit), GroupAssigner(7, stratified)
+    parts = [deal(y[rows], names[rows]) for rows in np.split(np.arange(90), sorted(cuts))]
+    assert torch.equal(torch.cat(parts), whole) and deal.seen.sum() == len(np.unique(unit)) == len(deal.of_unit)
+    for u in np.unique(unit):
+        assert len(whole[torch.tensor(unit == u)].unique()) == 1
+
+
+@given(seeds, st.sampled_from([1e-6, 3.0, 1e6]), st.booleans(), st.booleans())
+def test_a_standardised_separation_does_not_see_the_scale_of_a_feature(seed, scale, by_units, debias):
+    x, y, unit = objects(seed, 80)
+    units = unit if by_units else None
+    usual = measured(x, y, units, standardise=True)
+    x[:, seed % D] *= scale
+    scaled = measured(x, y, units, standardise=True)
+    assert scaled.separation(debias) == pytest.approx(usual.separation(debias), abs=1e-6, nan_ok=True)
+    np.testing.assert_allclose(scaled.leave_one_out(debias), usual.leave_one_out(debias), atol=1e-6)
+    plain = data_separation(x / x.std(0, correction=0), y.numpy(), debias=False)
+    assert scaled.separation(False) == pytest.approx(plain, abs=1e-6)
+
+
+def test_a_feature_without_variance_counts_for_nothing_when_standardised():
+    x, y, _ = objects(0)
+    more = torch.cat([x, torch.full((len(x), 3), 7.0, dtype=x.dtype)], 1)
+    assert measured(more, y, standardise=True).separation() == measured(x, y, standardise=True).separation()
+    assert np.isnan(measured(more[:, D:], y, standardise=True).separation(False))
+
+
+# --- curves -----------------------------------------------------------------------------------------------------------
+
+X, Y, U = objects(1, 120)
+X, Y = torch.cat([X, X[:, :2]], 1).float(), Y.numpy()
+NAMES = np.array([f"object {u}" for u in U])
+BATCHES = [(X[i : i + 40], torch.tensor(Y[i : i + 40]), torch.tensor(U[i : i + 40])) for i in range(0, len(Y), 40)]
+SOURCES = {
+    "arrays": ((X, Y), {"units": U}),
+    "words": ((X, Y), {"units": NAMES}),
+    "list": ((X, Y), {"units": NAMES.tolist()}),
+    "by name": (({"input": X, "y": Y, "patient": U},), {"units": "patient"}),
+    "batches": ((BATCHES,), {"units": 2}),
+    "batches from behind": ((BATCHES,), {"units": -1, "y": 1}),
+    "dicts": (([{"input": x, "y": y, "patient": u} for x, y, u in BATCHES],), {"units": "patient"}),
+    "loader": ((DataLoader([(X[i], Y[i], NAMES[i]) for i in range(len(Y))], batch_size=40),), {"units": 2}),
+}
+
+
+def net(seed=0):
+    return mlp(3, classes=CLASSES, seed=seed)
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_units_come_in_any_source(name):
+    source, how = SOURCES[name]
+    curve, expected = load_curve(net(), *source, **how), load_curve(net(), X, Y, units=U)
+    np.testing.assert_allclose(curve, expected, atol=1e-5)
+    np.testing.assert_allclose(leave_one_out(curve), leave_one_out(expected), atol=1e-5)
+    assert curve.attrs["n_units"] == 120 and (estimate(curve).low < curve).all()
+    assert curve.attrs["ceiling"] < load_curve(net(), X, Y).attrs["ceiling"]
+
+
+def test_units_drawn_with_their_samples_and_in_a_monitor():
+    some = load_curve(net(), X, Y, units=U, n_samples=150)
+    assert some.attrs["taken"] == f"drawn from {len(Y)}" and 60 < some.attrs["n_units"] < 120
+    with LoadCurveMonitor(net(), BATCHES, units=2, groups=20) as monitor:
+        monitor.step()
+    np.testing.assert_allclose(monitor.result().load_curve[0], load_curve(net(), X, Y, units=U), atol=1e-5)
+    assert "largest_share" not in monitor.result().coords
+
+
+def test_curves_of_other_units_are_not_paired():
+    curves = {"a": load_curve(net(), X, Y, units=U), "b": load_curve(net(1), X, Y, units=U)}
+    assert compare(curves).attrs["paired"] == 1
+    assert compare(curves | {"b": load_curve(net(1), X, Y)}).attrs["paired"] == 0
+    with pytest.raises(ValueError, match="in the same way"):
+        compare(curves | {"b": load_curve(net(1), X, Y, units=U, standardise=True)})
+
+
+@pytest.mark.parametrize(
+    ("source", "how", "words"),
+    [
+        ((X, Y), {"units": U[:-1]}, f"{len(U) - 1} units of {len(U)} samples"),
+        ((X, Y), {"units": U + 0.5}, "units have type float64"),
+        ((X, Y), {"units": X}, "units has shape"),
+        ((BATCHES,), {"units": U}, "units is a ndarray, but x is a list, whose batches hold"),
+        ((BATCHES,), {"units": "patient"}, "units = 'patient': must be the name or the number"),
+        (([(x, y, u[:-1]) for x, y, u in BATCHES],), {"units": 2}, "39 units of 40 samples"),
+        ((X, Y), {"units": U, "groups": 1}, "units: sampling noise is then taken from groups; give groups=20"),
+        ((X, Y), {"standardise": True, "groups": 1}, "standardise = True: .* give groups=20"),
+        ((X, Y), {"standardise": True, "metric": "D_hat"}, "standardise = True: must be False for D̂"),
+    ],
+)
+def test_what_cannot_be_is_named_with_the_remedy(source, how, words):
+    with pytest.raises(ValueError, match=words):
+        load_curve(net(), *source, **how)
+
+
+def test_units_are_given_with_all_samples_or_with_none():
+    metric = LoadCurve(net()).update(X, Y, units=U)
+    with pytest.raises(ValueError, match="units of some samples only"):
+        metric.update(X, Y)
+
+
+def test_one_feature_that_carries_a_layer_is_reported_and_standardising_counts_all_alike():
+    """A feature of size 1e6 has all of the variance; D is then D of it."""
+    s = Stream.of("test one large feature", 0)
+    y = np.arange(400) % CLASSES
+    x = (s.normal("x", 0, (400, 12)) + 2 * s.normal("means", 0, (CLASSES, 12))[y]).astype(np.float32)
+    model = torch.nn.Sequential(*(layer for _ in range(3) for layer in (torch.nn.Identity(), torch.nn.ReLU())))
+    layers = ["input", "1", "3", "5"]
+    usual = load_curve(model, x, y, layers)
+    assert (usual.largest_share < 0.4).all() and (usual.features == 12).all() and not interpret(usual).dominated
+    x[:, 3] = 1e6 * s.normal("large", 0, 400)
+    large = load_curve(model, x, y, layers)
+    assert (large.largest_share > 0.99).all() and interpret(large).dominated == tuple(layers)
+    assert "One feature has more than half of the variance at 'input', '1'" in str(interpret(large))
+    alike = load_curve(model, x, y, layers, standardise=True)
+    assert abs(alike - load_curve(model, x[:, np.arange(12) != 3], y, layers, standardise=True)).max() < 0.4
+    assert not interpret(alike).dominated and alike.attrs["standardised"] == 1
