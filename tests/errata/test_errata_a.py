@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from deepmech import Chain, load, simulate
+from deepmech import Chain, curvature, load, simulate
 from deepmech.core.random import Stream
 from deepmech.simulators.spring_block import equilibrium
+from deepmech_book.analysis.spring_block.chains import movement
 
 
 def test_the_first_covariance_of_eq_2_is_the_one_within_classes():
@@ -59,3 +60,15 @@ def test_without_static_friction_in_the_steps_a_quiet_langevin_chain_creeps():
         speed = speed + dt * (pull - resistance - damping * speed)
         place[1:-1] += dt * speed
     assert abs(place - rest.values).max() > 0.01
+
+
+def test_the_chain_of_fig_s14_has_not_converged_when_it_is_recorded():
+    """At weak noise, where friction to the left is the larger one: at t = 300 blocks move on, and the curve bends on."""
+    chain = Chain(friction_right=0.004, friction_left=0.016, stiffness=0.1, noise=0.0048)
+    how = {"order": "langevin", "noise_decay": 0.002, "n_runs": 5}
+    run = simulate(chain, 2500.0, record=[270, 300, 2470, 2500], **how)
+    assert np.exp(-0.002 * 300) > 0.5
+    moved = movement(run.position).mean("run").values
+    assert moved[0] > 0.01 and moved[2] < 1e-3
+    bend = curvature(run["load_curve"], dim="block").mean("run").values
+    assert abs(bend[1]) < 0.02 and bend[3] < -0.05

@@ -130,6 +130,13 @@ def test_neither_fit_sees_the_epochs_that_judge_it():
     assert chain_fits.relaxed(load)["r2"] > 0.99 > 0 > chain_fits.relaxed(other)["r2"]
 
 
+def test_the_table_of_fits_has_medians_over_seeds_by_regime():
+    seeds = xr.DataArray([[0.1, 0.5, 0.75]], {"regime": ["made"], "seed": range(3)})
+    fit = xr.Dataset(dict.fromkeys(["r2", *chain_fits.NUMBERS], seeds)).assign(time=100 * seeds)
+    table = chain_fits.table(fit, xr.Dataset({"r2": seeds - 1}))
+    assert table["made"].tolist() == [0.5, -0.5, 0.5, 0.5, 0.5, 50.0] and len(table.index) == len(fit) + 1
+
+
 def test_relaxation_explains_exponentials_of_one_time_and_nothing_else():
     epoch, layer = np.arange(1, 61), np.arange(4)[:, None]
     load = 1 - layer + 0.2 * layer**2 + (2 - layer) * np.exp(-epoch / 9)
