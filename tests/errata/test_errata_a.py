@@ -63,7 +63,7 @@ def test_without_static_friction_in_the_steps_a_quiet_langevin_chain_creeps():
 
 
 def test_the_chain_of_fig_s14_has_not_converged_when_it_is_recorded():
-    """At weak noise, where friction to the left is the larger one: at t = 300 blocks move on, and the curve bends on."""
+    """At weak noise, with the larger friction to the left: at t = 300 blocks move on, and the curve bends on."""
     chain = Chain(friction_right=0.004, friction_left=0.016, stiffness=0.1, noise=0.0048)
     how = {"order": "langevin", "noise_decay": 0.002, "n_runs": 5}
     run = simulate(chain, 2500.0, record=[270, 300, 2470, 2500], **how)
