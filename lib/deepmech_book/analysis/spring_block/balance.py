@@ -100,7 +100,7 @@ def measured(rows: xr.Dataset) -> xr.Dataset:
     curves = rows.load_curve.transpose("row", "dropout", "layer")
     bend = np.stack([curvature(one.dropna("layer").values) for one in curves])
     p = rows.dropout.values
-    balance = [crossing(p, one, direction="falls") for one in bend]
+    balance = np.array([crossing(p, one, direction="falls") for one in bend])
     balance = np.where(bend[:, 0] > 0, np.where(np.isnan(balance), p[-1], balance), np.nan)
     coords = {"row": rows.row, "dropout": p}
     return xr.Dataset({"bend": (("row", "dropout"), bend), "balance": ("row", balance)}, coords)
