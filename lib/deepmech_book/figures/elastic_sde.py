@@ -677,37 +677,49 @@ def paths_by_data(panels: Mapping[str, xr.Dataset]) -> Picture:
 
 
 def paths_by_class(panels: Mapping[str, xr.Dataset]) -> Picture:
-    """Figure D.8: :func:`class_path` of each class."""
+    """Figure D.8: :func:`class_path` of each class, data set and estimator."""
     return _paths(
         panels,
         columns=3,
         figure="B.D8",
-        alt="Three panels of three logits over iterations: in each the logit of the own class ends highest, in "
-        "networks and in simulation.",
+        alt="Four rows of three panels of three logits: in each the logit of the own class ends highest, in networks "
+        "and in simulation.",
     )
 
 
 def paths_of_i_model(panels: Mapping[str, xr.Dataset]) -> Picture:
-    """Figure D.7: :func:`class_path` of one class, simulated under the I-model."""
+    """Figure D.7: :func:`class_path` of one class of each data set, simulated under the I-model."""
     return _paths(
         panels,
+        columns=4,
+        shared=False,
         figure="B.D7",
-        alt="Two panels: the simulated logits of the other classes spread widely about zero and miss the networks'.",
+        alt="Four panels: the simulated logits of the other classes spread widely about zero and miss the networks'.",
     )
 
 
-def relative_differences(distance: xr.DataArray) -> Picture:
-    """Figure D.9: relative differences over ``time``, a panel for each ``norm``, a curve for each ``structure``."""
+def relative_differences(shapes: xr.DataArray, photos: xr.DataArray) -> Picture:
+    """Figure D.9: relative differences over the share of training, a panel for each ``norm`` and data set.
+
+    Each is over ``time``, ``norm`` ("I", "L") and ``structure``, a curve each.
+    """
+    panels: dict[str, xr.DataArray] = {}
+    for name, one in (("shapes", shapes), ("photographs", photos)):
+        share = one.assign_coords(time=(np.arange(one.sizes["time"]) + 0.5) / one.sizes["time"])
+        norms = (("I", "all coordinates"), ("L", "along $d_k$"))
+        panels |= {f"{name}, {words}": share.sel(norm=norm, drop=True) for norm, words in norms}
+    together = xr.concat(panels.values(), xr.Variable("panel", list(panels)), join="outer")
     return figures.curve_panels(
-        distance.assign_coords(structure=["I-model", "L-model"], norm=["all coordinates", "along $d_k$"]),
+        together.assign_coords(structure=["I-model", "L-model"]),
         x="time",
         by="structure",
-        panel="norm",
-        x_label="iteration",
+        panel="panel",
+        columns=2,
+        x_label="time (share)",
         y_label="relative difference",
         figure="B.D9",
-        alt="Two panels of two curves. The L-model's falls, further along the own direction; the I-model's falls early "
-        "and stays where it is.",
+        alt="Four panels of two curves. The L-model's falls, further along the own direction; the I-model's falls "
+        "early and stays where it is.",
     )
 
 

@@ -24,12 +24,13 @@ from deepmech_book.sweeps.elastic_sde.extension_models import begins
 __all__ = [
     "N_DRAWINGS",
     "distance_by_l",
+    "drawings",
     "drift_sizes",
     "falls",
     "further_away",
     "imitations",
+    "l_model",
     "late_distance",
-    "lead",
     "linearisation",
     "nearer",
     "nearer_as_printed",
@@ -37,7 +38,6 @@ __all__ = [
     "over_batches",
     "over_data",
     "own_aligned",
-    "program_drawings",
     "pull",
     "ratio_error",
     "second_half",
@@ -45,8 +45,10 @@ __all__ = [
     "terminal_distance",
 ]
 
-N_DRAWINGS = 500
-"""Figures drawn as the authors' program draws them, of which shares are taken."""
+N_DRAWINGS = 4000
+"""Figures drawn as the authors' program draws them, of which shares are taken, to a hundredth."""
+ESTIMATORS = (*effects.MODELS, "none")
+"""Whose effects drive the models; "none" are constant effects, which know nothing of networks."""
 OWN = xr.DataArray(np.eye(3, dtype=bool), dims=("class", "logit"))
 
 
@@ -106,39 +108,50 @@ def imitations(result: xr.Dataset, **how: Any) -> xr.Dataset:
     return xr.concat(rows, xr.Variable("structure", list(structures)), combine_attrs="drop")
 
 
-def program_drawings(result: xr.Dataset, estimator: Any, n_runs: int, window: int) -> xr.Dataset:
+def drawings(results: Mapping[str, xr.Dataset], n_runs: int, window: int, n_drawings: int = N_DRAWINGS) -> xr.Dataset:
     """How often a figure drawn as the program draws it shows a class's own logit as the largest in the end (Fig. 5).
 
     The program draws the mean over runs, multiplied such that one logit ends where the networks' does.
 
     Parameters
     ----------
-    result : Dataset
-        Of networks with three classes.
-    estimator : {"I", "L-program", "none"}
-        Whose effects drive the L-model.
+    results : mapping
+        Results of networks with three classes by the name of the data set.
     n_runs : int
         Runs behind a figure, from normal starts as large as the networks' first class means.
     window : int
         Of the smoothing filter, in iterations.
+    n_drawings : int
+        Figures drawn.
 
     Returns
     -------
     Dataset
-        Shares of :data:`N_DRAWINGS` figures: ``before``, the mean is multiplied, over ``class``; after (``right``), and
-        with all logits in the networks' order (``ordered``), over ``aligned``, the logit that is set to the networks',
-        too.
+        Shares of figures, over ``data``, ``structure`` ("isotropic", "logits") and ``estimator`` (:data:`ESTIMATORS`):
+        ``before``, the mean is multiplied, over ``class``; after (``right``), and with all logits in the networks'
+        order (``ordered``), over ``aligned``, the logit that is set to the networks', too.
     """
+    dice = Stream.of("drawings", 0)
+    starts = np.stack([dice.normal("start", i, (n_runs, 3, 3)).mean(0) for i in range(n_drawings)])
+    structures: tuple[imitation.Structure, ...] = ("isotropic", "logits")
+    each = {
+        name: [[_drawn(one, s, e, starts, window) for e in ESTIMATORS] for s in structures]
+        for name, one in results.items()
+    }
+    names = {"data": list(results), "structure": list(structures), "estimator": list(ESTIMATORS)}
+    return xr.combine_nested(list(each.values()), list(names), combine_attrs="drop").assign_coords(names)
+
+
+def _drawn(result: xr.Dataset, structure: Any, estimator: Any, starts: np.ndarray, window: int) -> xr.Dataset:
+    """:func:`drawings` of one result and one model, from starts of unit size (drawing, class, logit)."""
     k = 3
     means = effects.class_means(result).transpose("time", "class", "logit")
     size = np.linalg.norm(imitation.first_means(means), axis=-1) / np.sqrt(k)
-    dice = Stream.of("drawings", 0)
-    starts = [dice.normal("start", i, (n_runs, k, k)).mean(0) for i in range(N_DRAWINGS)]
     drive = imitation.effects_of(result, estimator, window)
     last = means["time"].values > float(means["time"][-1]) - imitation.LAST
     times = drive["time"].values[last]
-    moved = imitation.propagator(drive, "logits", times[:: max(1, len(times) // 20)], k).mean(0)
-    end = np.einsum("abcd,rcd->rab", moved, np.stack(starts) * size[:, None])
+    moved = imitation.propagator(drive, structure, times[:: max(1, len(times) // 20)], k).mean(0)
+    end = np.einsum("abcd,rcd->rab", moved, starts * size[:, None])
     real, own = means.values[last].mean(0), np.arange(k)
     scaled = end[:, None] * np.moveaxis(real / end, -1, 1)[..., None]
     dims = ("aligned", "class")
@@ -150,18 +163,17 @@ def program_drawings(result: xr.Dataset, estimator: Any, n_runs: int, window: in
     return xr.Dataset(shares, {"aligned": own, "class": own})
 
 
-def own_aligned(drawings: xr.Dataset) -> xr.DataArray:
-    """Shares of :func:`program_drawings` in which the own logit is largest, after it was set to the networks'."""
-    return drawings["right"].sel(aligned=drawings["class"])
+def own_aligned(shares: xr.Dataset) -> xr.DataArray:
+    """Shares of :func:`drawings` in which the own logit is largest, after it was set to the networks'."""
+    return shares["right"].sel(aligned=shares["class"]).drop_vars("aligned", errors="ignore")
 
 
 # --- logits at the end (Figs. D.7 and D.8) ----------------------------------------------------------------------------
 
 
-def lead(paths: xr.Dataset) -> xr.DataArray:
-    """By how much the own logit exceeds the largest other one at the end, in the scaled median path; over ``class``."""
-    z = paths["median"].isel(time=-1)
-    return (z.where(OWN) - z.where(~OWN).max("logit")).max("logit")
+def l_model(paths: xr.Dataset) -> xr.Dataset:
+    """Those paths of :func:`imitations` that are the L-model's, with effects that are read off by the L-model."""
+    return paths.sel(structure="logits", estimator="L-program", drop=True)
 
 
 def other_logits(paths: xr.DataArray) -> xr.DataArray:
@@ -171,9 +183,8 @@ def other_logits(paths: xr.DataArray) -> xr.DataArray:
 
 
 def ratio_error(paths: xr.Dataset) -> xr.DataArray:
-    """Largest distance of simulated from real :func:`other_logits`, of the L-model with its own effects."""
-    by_l = {"structure": "logits", "estimator": "L-program"}
-    simulated, real = (other_logits(paths[name].sel(by_l, drop=True)) for name in ("median", "genuine"))
+    """Largest distance of simulated from real :func:`other_logits`, of the paths of one model."""
+    simulated, real = (other_logits(paths[name]) for name in ("median", "genuine"))
     return abs(simulated - real).max(["class", "logit"])
 
 
