@@ -10,6 +10,7 @@ which the first is GEOMNIST; ``n`` says how many trials are behind them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import numpy as np
 import xarray as xr
@@ -95,7 +96,7 @@ def l_model_is_nearer(batches: Paths, n: int) -> Measurement:
     """Share of times at which the L-model is nearer, by norm and data; beside it as printed, and the I-model so."""
     found = imitated_paths.over_batches(imitated_paths.nearer, batches, n)
     printed, norm_alone = (
-        _both(lambda one, s=structure: imitated_paths.nearer_as_printed(one, s), batches)
+        _both(partial(imitated_paths.nearer_as_printed, structure=structure), batches)
         for structure in ("logits", "isotropic")
     )
     words = (
@@ -121,7 +122,7 @@ def difference_falls(batches: Paths, blind: Paths, n: int) -> Measurement:
 def classes_are_alike(batches: Paths, n: int) -> Measurement:
     """Largest by smallest late relative difference of a class, along d_k, by data; null: of the I-model."""
     found, other = (
-        imitated_paths.over_batches(lambda one, s=s: imitated_paths.spread_of_classes(one, s), batches, n)
+        imitated_paths.over_batches(partial(imitated_paths.spread_of_classes, structure=s), batches, n)
         for s in ("logits", "isotropic")
     )
     words = _both(lambda one: imitated_paths.spread_of_classes(one, "logits", "I"), batches)
