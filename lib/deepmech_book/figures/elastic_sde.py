@@ -238,11 +238,10 @@ def gaps_along_directions(gap: xr.DataArray) -> Picture:
 # --- logits -----------------------------------------------------------------------------------------------------------
 
 
-def logit_clouds(points: xr.DataArray, label: xr.DataArray, names: Sequence[str], **how: Any) -> Picture:
+def logit_clouds(points: xr.DataArray, label: xr.DataArray, names: Sequence[str], figure: str | None = None) -> Picture:
     """Single logits in the plane across (1, 1, 1), a panel for each ``moment``, a point per ``trial``.
 
-    ``points`` has the dimension ``axis``, ``label`` is the class of each point, ``names`` name the classes; ``how``
-    holds ``alt`` and ``figure`` of :class:`~deepmech_book.figures.Picture`.
+    ``points`` has the dimension ``axis``, ``label`` is the class of each point, ``names`` name the classes.
     """
     return figures.clouds(
         points.rename(trial="point"),
@@ -253,7 +252,9 @@ def logit_clouds(points: xr.DataArray, label: xr.DataArray, names: Sequence[str]
         title="iteration {}",
         x_label=r"$(X_1 - X_2)/\sqrt{2}$",
         y_label=r"$(X_1 + X_2 - 2X_3)/\sqrt{6}$",
-        **how,
+        figure=figure,
+        alt="Four panels of points coloured by class: one mixed cloud at the start, and at the end three clouds, well "
+        "separated for shapes, overlapping arms for photographs.",
     )
 
 
@@ -289,7 +290,7 @@ def projected_logits(quantiles: xr.Dataset, simulated: xr.DataArray) -> Picture:
         theory_label="L-model",
         x_label="iteration",
         y_label="projected logits",
-        alt="Two panels of three bands over training that start together at zero and part.",
+        alt="Bands over training, one for each class, that start together at zero and part.",
     )
 
 

@@ -21,13 +21,16 @@ def test_images_turn_along_their_curve():
     assert (np.diff(many["angle"].values.reshape(3, 7)) > 0).all()
 
 
-def test_brightness_is_the_area_of_the_shape():
+def test_brightness_is_the_area_of_the_shape_and_that_of_the_authors_program():
     """Ellipses of half-axes 6 + r and 2 (6 + r), r even from −1 to 1: 2π ⟨(6 + r)²⟩ = 2π (36 + 1/3) pixels. The
     rectangle has 9 × 17, and no area of a shape depends on where it is or how it is turned."""
-    bright = shapes.total_brightness(600)
-    assert bright["shape"].values.tolist() == list(geomnist.SHAPES)
-    assert float(bright.sel(shape="ellipse")) == pytest.approx(2 * np.pi * (36 + 1 / 3), rel=0.01)
-    assert float(bright.sel(shape="rectangle")) == pytest.approx(9 * 17, rel=0.01)
+    many = shapes.placements(2000, 1000)
+    drawn = geomnist.draw(geomnist.Placement(**{str(name): v.values for name, v in many.items()}))
+    total = drawn.sum((1, 2), dtype=float)
+    triangle, rectangle, ellipse = (total[many["label"] == k].mean() for k in range(3))
+    assert ellipse == pytest.approx(2 * np.pi * (36 + 1 / 3), rel=0.01) and rectangle == pytest.approx(9 * 17, rel=0.01)
+    # Means of 600 images of each that their program made.
+    assert (triangle, rectangle, ellipse) == pytest.approx((218.65, 153.00, 228.71), rel=0.01)
 
 
 def test_images_lie_on_themselves_and_on_a_curve_nearer_than_on_a_surface():

@@ -13,7 +13,7 @@ from itertools import combinations
 import numpy as np
 import xarray as xr
 
-from deepmech.core.estimates import Estimate, estimate, jackknife
+from deepmech.core.estimates import Estimate, estimate, jackknife, leave_one_out
 from deepmech.core.random import Stream
 from deepmech.metrics.elasticity import Model
 from deepmech_book.analysis.elastic_sde import effects, imitation
@@ -31,6 +31,7 @@ __all__ = [
     "mean_angle",
     "over_networks",
     "over_trial_groups",
+    "over_trials",
     "plane_angles",
     "projected_quantiles",
     "share_inside",
@@ -166,23 +167,33 @@ def accuracies(result: xr.Dataset) -> xr.DataArray:
 
 
 def best_accuracy(accuracy: xr.DataArray) -> tuple[int, Estimate]:
-    """The recorded iteration at which the mean over networks is highest, and that mean with its interval.
+    """The recorded iteration at which the mean over networks is highest, and how accurate networks are at their best.
+
+    The iteration of each network is the one at which the mean of all others is highest: it is not chosen by the network
+    that is judged.
 
     Parameters
     ----------
     accuracy : DataArray
         Over ``first_seed`` and ``iteration``.
 
+    Returns
+    -------
+    at : int
+        The iteration of all networks.
+    best : Estimate
+        Mean over networks, with its interval.
+
     Examples
     --------
     >>> two = xr.DataArray([[0.1, 0.9, 0.2], [0.1, 0.7, 0.4]], {"iteration": [1, 5, 9]}, ("first_seed", "iteration"))
     >>> at, best = best_accuracy(two)
-    >>> at, round(best.value, 9)
+    >>> at, round(float(best.value), 9)
     (5, 0.8)
     """
-    at = accuracy.mean("first_seed").idxmax("iteration")
-    best = estimate(accuracy, "first_seed", "symmetric").map(lambda end: float(end.sel(iteration=at)))
-    return int(at), best
+    others = leave_one_out(accuracy, "first_seed").argmax("iteration")
+    best = estimate(accuracy.isel(iteration=others), "first_seed", "symmetric").map(float)
+    return int(accuracy.mean("first_seed").idxmax("iteration")), best
 
 
 def shuffled_labels(result: xr.Dataset) -> xr.Dataset:
@@ -234,6 +245,12 @@ def over_networks(result: xr.Dataset, measure: Callable[[xr.Dataset], xr.DataArr
     """
     without = [measure(result.drop_isel(trial=i)) for i in range(result.sizes["trial"])]
     return jackknife(measure(result), xr.concat(without, "left_out"), over="left_out", scatter="symmetric")
+
+
+def over_trials(result: xr.Dataset, measure: Callable[[xr.Dataset], xr.DataArray]) -> Estimate:
+    """:func:`over_trial_groups` where there are at least three groups, else :func:`over_networks`."""
+    many = result.sizes["trial"] >= 3 * networks.GROUP
+    return over_trial_groups(result, measure) if many else over_networks(result, measure)
 
 
 def as_trials(result: xr.Dataset) -> xr.Dataset:

@@ -1,4 +1,4 @@
-"""GEOMNIST as it is drawn: its images, their brightness, and how near test images lie to training images (Fig. 2)."""
+"""GEOMNIST as it is drawn: its images, and how near test images lie to training images (Fig. 2)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import xarray as xr
 
 from deepmech.data import geomnist
 
-__all__ = ["images", "median_distances", "nearest_distances", "placements", "total_brightness"]
+__all__ = ["images", "median_distances", "nearest_distances", "placements"]
 
 
 def placements(n_train: int, n_test: int) -> xr.Dataset:
@@ -56,26 +56,6 @@ def images(n_samples: int) -> xr.DataArray:
     few = placements(3 * n_samples - 3, 3).sortby(["label", "angle"])
     drawn = _draw(few).reshape(3, n_samples, geomnist.SIDE, geomnist.SIDE)
     return xr.DataArray(drawn, {"shape": list(geomnist.SHAPES)}, ("shape", "sample", "row", "column"))
-
-
-def total_brightness(n_images: int) -> xr.DataArray:
-    """Sum of all pixels of an image, mean over the images of each shape: of a white shape on black its area in pixels.
-
-    Parameters
-    ----------
-    n_images : int
-        Images of all shapes together, two thirds of them of the training set.
-
-    Returns
-    -------
-    DataArray
-        Over ``shape``.
-    """
-    many = placements(2 * n_images // 3, n_images // 3)
-    names = list(geomnist.SHAPES)
-    total = xr.DataArray(_draw(many).sum((1, 2), dtype=float), {"shape": ("image", many["label"].values)}, "image")
-    by_label = total.groupby("shape").mean()
-    return by_label.assign_coords(shape=[names[k] for k in by_label["shape"].values])
 
 
 def nearest_distances(train: geomnist.Placement, test: geomnist.Placement) -> list[float]:
