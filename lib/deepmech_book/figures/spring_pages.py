@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
 import xarray as xr
 
 from deepmech.core.estimates import Estimate
@@ -11,7 +12,19 @@ from deepmech.metrics.curvature import curvature
 from deepmech_book import figures
 from deepmech_book.figures import Picture
 
-__all__ = ["accuracy_and_bend", "few_networks", "networks_by_noise", "phases", "relu_by_dropout"]
+__all__ = [
+    "accuracy_and_bend",
+    "accuracy_over_loss",
+    "curves_by_epoch",
+    "curves_of_stages",
+    "few_networks",
+    "layers_in_training",
+    "mean_images",
+    "networks_by_noise",
+    "phases",
+    "relu_by_dropout",
+    "widths",
+]
 
 _SEPARATION = r"data separation $D_\ell$"
 
@@ -91,3 +104,92 @@ def accuracy_and_bend(made: xr.Dataset, falls: Estimate) -> Picture:
         made.mean("seed", skipna=False), (falls.value, *falls.interval),
         alt="Scatter of test accuracy over the size of the curvature, coloured by dropout.",
     )  # fmt: skip
+
+
+# --- convolutional ----------------------------------------------------------------------------------------------------
+
+
+def accuracy_over_loss(one: xr.Dataset) -> Picture:
+    """Test accuracy over the training loss of one network, coloured by epoch."""
+    return figures.scatter(
+        np.log10(one["loss"]),
+        100 * one["accuracy"],
+        colour=one["at_epoch"].astype(float),
+        colour_label="epoch",
+        x_label=r"training loss ($\log_{10}$)",
+        y_label="test accuracy (%)",
+        alt="Test accuracy over the logarithm of the training loss, in three groups: dots of the first stage move left "
+        "to the smallest losses and rise little, those of the second begin at a larger loss and lie highest, those of "
+        "the third begin at the largest, lowest, and rise.",
+        figure="A.S2",
+    )
+
+
+def curves_of_stages(ends: xr.Dataset) -> Picture:
+    """Load curves at the ends of three stages, over ``stage``, ``seed`` and ``layer``."""
+    return figures.load_curves(
+        ends["load_curve"],
+        by="stage",
+        run="seed",
+        layer="layer",
+        y_label=_SEPARATION,
+        alt="Three load curves over eight layers. Without dropout the curve rises first and falls ever faster; under 5 "
+        "per cent dropout it rises to layer 1 and falls in a nearly straight line; under 30 per cent it falls fastest "
+        "after layer 1 and levels off.",
+        figure="A.S2",
+    )
+
+
+def layers_in_training(one: xr.Dataset) -> Picture:
+    """Data separation of every layer of one network over ``at_epoch``, its training loss below."""
+    return figures.trajectories(
+        one["load_curve"],
+        time="at_epoch",
+        layer="layer",
+        force=one.loss,
+        force_label="loss",
+        x_label="epoch",
+        y_label=_SEPARATION,
+        alt="Data separation of eight layers over epochs. Twice, when dropout is raised, all lines drop within a few "
+        "epochs; after the second time the last layers rise again.",
+    )
+
+
+def curves_by_epoch(load: xr.DataArray) -> Picture:
+    """Load curves of a small convolutional network at three epochs, over ``at_epoch`` and ``layer``."""
+    return figures.load_curves(
+        load,
+        by="at_epoch",
+        layer="layer",
+        label="epoch {}",
+        y_label=_SEPARATION,
+        alt="Three load curves over five layers of a network trained for this page: in the middle layers each lies "
+        "below the one before.",
+    )
+
+
+def mean_images(means: xr.DataArray) -> Picture:
+    """Mean features of digits, over ``stage``, ``digit`` and ``layer``, as small pictures."""
+    return figures.images(
+        means,
+        x="layer",
+        y="digit",
+        panel="stage",
+        alt="Grids of small grey images: three digits, eight layers, three stages. The digits are recognisable at "
+        "layer 0 and dissolve into coarse patterns that differ between the digits.",
+        figure="A.S3",
+    )
+
+
+def widths(width: xr.DataArray) -> Picture:
+    """Logarithms of the relative width of classes over ``layer``, a curve for each ``network``."""
+    return figures.lines(
+        width,
+        x="layer",
+        by="network",
+        x_label=r"layer $\ell$",
+        y_label="relative width, natural logarithm",
+        legend=True,
+        alt="Four curves over layers: the untrained network's rises; those of the three stages fall in the later "
+        "layers, under dropout from earlier layers on.",
+    )

@@ -47,3 +47,46 @@ def test_a_row_has_the_curvature_of_training_and_the_accuracy_of_test_samples():
     )
     rows = supplement.bend_and_accuracy({"both": both, "one": both.sel(split="test")})
     assert rows.loc["both"].tolist() == [0.2, 60.0] and rows.loc["one"].tolist() == [9.0, 60.0]
+
+
+def test_each_seed_is_read_at_the_rate_that_all_others_like_best():
+    bend = xr.DataArray([[9.0, 1.0, 1.0], [2.0, 2.0, 2.0]], {"learning_rate": [1e-4, 1e-3], "seed": range(3)})
+    # The first seed's 9 draws the others to the first rate, and not the seed itself.
+    assert supplement.at_rate_of_others(bend).values.tolist() == [2.0, 1.0, 1.0]
+
+
+def test_a_parabola_is_smooth_and_a_zigzag_is_as_rough_as_high():
+    layer = np.arange(8)
+    load = xr.DataArray([(7.0 - layer) ** 2, (-1.0) ** layer], dims=("kind", "layer"))
+    parabola, zigzag = supplement.roughness(xr.Dataset({"load_curve": load})).values
+    assert parabola == pytest.approx(0, abs=1e-12) and 0.45 < zigzag <= 0.5
+
+
+def test_curves_twice_as_scattered_are_twice_as_scattered_at_any_scale():
+    rng = np.random.default_rng(0)
+    mean, off = np.linspace(7, 0, 8), rng.normal(size=(2, 3, 10, 8))
+    cells = ("slope", "dropout", "seed", "layer")
+    one, other = (xr.Dataset({"load_curve": (cells, 5 * (mean + size * off))}) for size in (2e-3, 1e-3))
+    found = supplement.more_scattered(one, other)
+    assert found.value == pytest.approx(2, rel=1e-2) and found.low < 2.02 and found.high > 1.98
+    assert supplement.scatter_of_seeds(one) == pytest.approx(2e-3 / 7, rel=0.2)
+
+
+def test_stages_end_at_thirds_of_the_record():
+    epochs = np.arange(10, 70, 10)
+    load = xr.DataArray(epochs[:, None, None] * np.ones((1, 2, 4)), dims=("at_epoch", "seed", "layer"))
+    made = xr.Dataset(
+        {"load_curve": load, "accuracy": load.isel(layer=0) / 100, "accuracy_without": ("stage", [0.2, 0.2, 0.2])},
+        {"at_epoch": epochs, "stage": list(supplement.STAGES), "layer": range(4)},
+    )
+    ends = supplement.stage_ends(made)
+    assert ends["accuracy"].isel(seed=0).values.tolist() == [0.2, 0.4, 0.6]
+    assert ends["stage"].values.tolist() == list(supplement.STAGES)
+
+
+def test_widths_are_logarithms_of_means_over_seeds():
+    ratio = xr.DataArray([[[1.0, 3.0]]], dims=("layer", "digit", "seed"))
+    made = xr.Dataset({"class_width_before": ratio, "class_width": ratio.expand_dims(stage=["no dropout"]) * 2})
+    found = supplement.widths_of_classes(made)
+    assert found.network.values.tolist() == ["untrained", "no dropout"]
+    np.testing.assert_allclose(found.values.ravel(), np.log([2, 4]))

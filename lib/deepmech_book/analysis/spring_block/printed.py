@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.resources import files
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
+from deepmech.core.estimates import Estimate, jackknife
 from deepmech.metrics.curvature import curvature
 from deepmech_book.sweeps.spring_block import networks
 
@@ -39,3 +41,69 @@ def printed(panel: str) -> xr.Dataset:
     layers = [cells[f"Dnorm_{layer}"].astype(float) for layer in range(8)]
     load = xr.concat(layers, xr.Variable("layer", np.arange(8))).transpose(..., "layer")
     return xr.Dataset({"load_curve": load, "accuracy": cells["test_acc"] / 100, "curvature": curvature(load)})
+
+
+def off_print(made: xr.Dataset, theirs: xr.Dataset) -> xr.Dataset:
+    """Ours, mean over seeds, less the print: ``accuracy`` in percentage points, and ``load_curve``, each normalised to
+    its range as printed ones are.
+
+    Parameters
+    ----------
+    made : Dataset
+        ``accuracy`` and ``load_curve`` over a panel's cells and ``seed``.
+    theirs : Dataset
+        The panel of :func:`printed`.
+    """
+    means = made[["accuracy", "load_curve"]].mean("seed", skipna=False)
+    load = means["load_curve"]
+    low, high = load.min("layer"), load.max("layer")
+    shape = (load - low) / (high - low)
+    return xr.Dataset(
+        {"accuracy": 100 * (means["accuracy"] - theirs["accuracy"]), "load_curve": shape - theirs["load_curve"]}
+    )
+
+
+def rms(difference: xr.DataArray) -> float:
+    """Root mean square over all cells that there are."""
+    return float((difference**2).mean() ** 0.5)
+
+
+def accuracy_off(made: xr.Dataset, theirs: xr.Dataset) -> float:
+    """Root mean square distance from the printed accuracies over all cells, in percentage points."""
+    return rms(100 * (made["accuracy"].mean("seed", skipna=False) - theirs["accuracy"]))
+
+
+def times_as_far(one: xr.Dataset, other: xr.Dataset, theirs: xr.Dataset) -> Estimate:
+    """:func:`accuracy_off` of one set of networks over that of another, with an interval over the cells."""
+    far = [(made["accuracy"].mean("seed") - theirs["accuracy"]).values.ravel() ** 2 for made in (one, other)]
+
+    def ratio(kept: np.ndarray) -> float:
+        return float(np.log(far[0][kept].mean() / far[1][kept].mean()) / 2)
+
+    cells = np.arange(far[0].size)
+    leaving_out = np.array([ratio(np.delete(cells, i)) for i in cells])
+    return jackknife(ratio(cells), leaving_out, scatter="symmetric").map(np.exp)
+
+
+def table_of_distances(off: Mapping[str, xr.Dataset]) -> pd.DataFrame:
+    """A row for each panel of :func:`off_print`: rms and mean distances of accuracies (points) and of curves."""
+    rows = {}
+    for title, one in off.items():
+        accuracy, curve = one["accuracy"], one["load_curve"]
+        rows[title] = {
+            "accuracy, rms": rms(accuracy), "accuracy, mean": float(accuracy.mean()),
+            "about that mean, rms": rms(accuracy - accuracy.mean()),
+            "load curve, rms": rms(curve), "load curve, mean size": float(abs(curve).mean()),
+        }  # fmt: skip
+    return pd.DataFrame(rows).T.round(2)
+
+
+def beside_their_accuracy(off: Mapping[str, xr.Dataset], theirs: Mapping[str, xr.Dataset]) -> xr.Dataset:
+    """Printed accuracies (per cent) and ours less these (points), over ``panel`` and ``cell``."""
+    points = [
+        xr.Dataset({"print": 100 * theirs[title]["accuracy"], "difference": one["accuracy"]})
+        .stack(cell=one["accuracy"].dims)
+        .reset_index("cell", drop=True)[["print", "difference"]]
+        for title, one in off.items()
+    ]
+    return xr.concat(points, xr.Variable("panel", list(off)))

@@ -1,4 +1,5 @@
-"""What only the diagrams of paper A's supplement are asked: where the input lies, and what a ceiling of D changes."""
+"""What only networks of paper A's supplement are asked: where the input lies, what a ceiling of D changes, how rough
+and how alike curves are without batch normalisation, and what dropout changes when it sets in."""
 
 from __future__ import annotations
 
@@ -8,10 +9,11 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from deepmech.core.estimates import estimate
+from deepmech.core.estimates import Estimate, estimate, jackknife, leave_one_out
 from deepmech.metrics.curvature import curvature
 from deepmech.metrics.separation import separation_ceiling
 from deepmech_book.analysis.spring_block.summaries import STRAIGHT, NetworkDiagram, without_input
+from deepmech_book.sweeps.spring_block.convolutional import STAGES
 
 
 def input_off(made: xr.Dataset) -> xr.DataArray:
@@ -84,3 +86,89 @@ def bend_and_accuracy(networks: Mapping[str, xr.Dataset]) -> pd.DataFrame:
         )
         rows[name] = [float(both["curvature"].mean()), 100 * float(both["accuracy"].mean())]
     return pd.DataFrame(rows, index=["curvature", "test accuracy (%)"]).T.round(2)
+
+
+# --- without_norm -----------------------------------------------------------------------------------------------------
+
+
+def at_rate_of_others(bend: xr.DataArray) -> xr.DataArray:
+    """Curvature (seed,) of each seed at the ``learning_rate`` where the mean over all *other* seeds is largest."""
+    best = leave_one_out(bend, "seed").argmax("learning_rate")
+    return bend.isel(learning_rate=best).drop_vars("learning_rate")
+
+
+def table_of_corner(corner: xr.Dataset) -> pd.DataFrame:
+    """Curvature, training loss and test accuracy (%), means over seeds, by constant and learning rate."""
+    columns = {
+        "curvature": corner["curvature"],
+        "training loss": corner["loss"],
+        "test accuracy (%)": 100 * corner["accuracy"],
+    }
+    return pd.concat({name: one.mean("seed").to_pandas().round(2) for name, one in columns.items()}, axis=1)
+
+
+def roughness(made: xr.Dataset) -> xr.DataArray:
+    """Root mean square distance of each load curve from its best parabola over the layers, by the curve's height."""
+    curve = made["load_curve"].transpose(..., "layer").astype(float)
+    powers = np.vander(np.arange(curve.sizes["layer"]), 3)
+    left = curve - curve.copy(data=curve.values @ (powers @ np.linalg.pinv(powers)).T)
+    rough: xr.DataArray = (left**2).mean("layer") ** 0.5 / (curve.max("layer") - curve.min("layer"))
+    return rough
+
+
+def scatter_of_seeds(made: xr.Dataset) -> float:
+    """Standard deviation of load curves between seeds, in units of a cell's mean height, rms over layers and cells."""
+    curve = made["load_curve"].astype(float)
+    height = curve.isel(layer=0, drop=True) - curve.isel(layer=-1, drop=True)
+    return float((curve / height.mean("seed")).var("seed", ddof=1).mean() ** 0.5)
+
+
+def more_scattered(one: xr.Dataset, other: xr.Dataset) -> Estimate:
+    """:func:`scatter_of_seeds` of one set of networks over that of another, with an interval over seeds of both."""
+
+    def factor(chosen: np.ndarray) -> float:
+        return float(np.log(scatter_of_seeds(one.isel(seed=chosen)) / scatter_of_seeds(other.isel(seed=chosen))))
+
+    seeds = np.arange(one.sizes["seed"])
+    leaving_out = np.array([factor(np.delete(seeds, i)) for i in seeds])
+    return jackknife(factor(seeds), leaving_out, scatter="symmetric").map(np.exp)
+
+
+# --- convolutional ----------------------------------------------------------------------------------------------------
+
+
+def stage_ends(made: xr.Dataset) -> xr.Dataset:
+    """Curves and accuracies at the ends of the three stages of a run of
+    :func:`.convolutional.dropout_raised`, over ``stage``."""
+    last = int(made["at_epoch"][-1])
+    ends = made[["load_curve", "accuracy"]].sel(at_epoch=[last // 3, 2 * last // 3, last]).rename(at_epoch="stage")
+    return ends.assign_coords(stage=list(STAGES)).assign(accuracy_without=made["accuracy_without"])
+
+
+def table_of_stages(made: xr.Dataset) -> pd.DataFrame:
+    """Mean and standard deviation over networks at the end of each stage, beside the text's word for the curve."""
+    ends = stage_ends(made)
+
+    def told(runs: xr.DataArray) -> list[str]:
+        both = zip(runs.mean("seed").values, runs.std("seed", ddof=1).values, strict=True)
+        return ["–" if np.isnan(mean) else f"{mean:.2f} ± {off:.2f}".replace("-", "−") for mean, off in both]
+
+    rows = {
+        "as the text has it": ["concave", "linear", "convex"],
+        "curvature with the image": told(curvature(ends["load_curve"])),
+        "curvature from layer 1 on": told(curvature(ends["load_curve"].sel(layer=slice(1, None)))),
+        "test accuracy (%)": told(100 * ends["accuracy"]),
+        "the same without dropout (%)": told(100 * ends["accuracy_without"]),
+    }
+    return pd.DataFrame(rows, index=list(STAGES)).T
+
+
+def widths_of_classes(made: xr.Dataset) -> xr.DataArray:
+    """Logarithm of the relative width of classes by layer, mean over digits, of the three stages and untrained."""
+
+    def width(ratio: xr.DataArray) -> xr.DataArray:
+        means: xr.DataArray = xr.apply_ufunc(np.log, ratio.mean("seed")).mean("digit")
+        return means
+
+    untrained = width(made["class_width_before"]).expand_dims(stage=["untrained"])
+    return xr.concat([untrained, width(made["class_width"])], "stage").rename(stage="network")

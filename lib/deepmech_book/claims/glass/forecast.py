@@ -19,7 +19,6 @@ from deepmech_book.claims import functions, registry
 from deepmech_book.claims.display import short
 from deepmech_book.claims.evaluate import evaluate
 from deepmech_book.claims.functions import Measurement, measures
-from deepmech_book.sweeps.glass import lennard_jones
 
 Runs = Mapping[str, xr.Dataset]
 Score = Callable[[xr.Dataset, xr.Dataset], xr.DataArray]
@@ -86,7 +85,7 @@ def of_forecasts(walked: Runs, foretold: Runs, glass: xr.Dataset) -> pd.DataFram
     walked, foretold : mapping of str to Dataset
         As everywhere here.
     glass : Dataset
-        A glass former, :func:`deepmech_book.sweeps.glass.lennard_jones.sweep`: the null of two of the claims.
+        ``overlap`` in a window as wide as its cages, and ``msd``, of a glass former: the null of two of the claims.
 
     Returns
     -------
@@ -98,7 +97,7 @@ def of_forecasts(walked: Runs, foretold: Runs, glass: xr.Dataset) -> pd.DataFram
     def given(name: str, runs: Runs) -> tuple[Any, ...]:
         if name in ("C.2.cold_is_faster", "C.4.master_power"):
             return (runs["regularised"],)
-        caged = {"C.3.one_step": glass.overlap.sel(window=lennard_jones.CAGE), "C.5.no_plateau": glass.msd.mean("seed")}
+        caged = {"C.3.one_step": glass.overlap, "C.5.no_plateau": glass.msd.mean("seed")}
         return (runs, caged[name]) if name in caged else (runs,)
 
     both = {"walks": walked, "forecasts": forecasts.in_their_place(walked, foretold)}

@@ -1,0 +1,47 @@
+"""Claims of the page spring_block/metrics_compared: Figs. S10 and S11 of paper A.
+
+``made`` are networks over ``slope``, ``dropout``, ``seed`` and ``metric``, of
+:func:`deepmech_book.sweeps.spring_block.networks.two_metrics`.
+"""
+
+from __future__ import annotations
+
+import xarray as xr
+
+from deepmech.core.estimates import rank_correlation
+from deepmech_book.analysis.spring_block.summaries import NetworkDiagram, rank_along
+from deepmech_book.claims.functions import Measurement, measures
+
+
+def _by_metric(made: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
+    return made.sel(metric="D", drop=True), made.sel(metric="D_hat", drop=True)
+
+
+@measures("A.S10.same_pattern")
+def same_pattern(made: xr.Dataset) -> Measurement:
+    """Rank correlation over cells of the curvature in one metric with that in the other."""
+    trace, hat = _by_metric(made)
+    return Measurement(rank_correlation(trace["curvature"], hat["curvature"], "seed"))
+
+
+@measures("A.S10.dropout_bends")
+def dropout_bends(made: xr.Dataset) -> Measurement:
+    """Rank correlation of the curvature of D̂ with dropout, by slope."""
+    return Measurement(NetworkDiagram(_by_metric(made)[1]).bends_with_noise)
+
+
+@measures("A.S11.relu_agrees")
+def relu_agrees(made: xr.Dataset) -> Measurement:
+    """Rank correlation over dropout of both curvatures, of the mean ReLU networks."""
+    trace, hat = (one["curvature"].mean("seed").sel(slope=0.0, drop=True) for one in _by_metric(made))
+    return Measurement(float(rank_along("dropout", trace, hat)))
+
+
+@measures("A.S11.linear_flat")
+def linear_flat(made: xr.Dataset) -> Measurement:
+    """Range of D̂ over the layers over that of D, by dropout, in linear networks; the null: in ReLU networks."""
+    load = made["load_curve"].mean("seed")
+    span = load.max("layer") - load.min("layer")
+    share = span.sel(metric="D_hat", drop=True) / span.sel(metric="D", drop=True)
+    relu, linear = (share.sel(slope=slope, drop=True) for slope in (0.0, 1.0))
+    return Measurement(linear, null=relu)

@@ -1,0 +1,43 @@
+"""Distances from a print: known answers on made-up panels."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from deepmech_book.analysis.spring_block import printed
+
+PRINT = xr.Dataset(
+    {
+        "accuracy": (("slope", "noise"), np.array([[0.8, 0.9], [0.7, 0.6]])),
+        "load_curve": (("slope", "noise", "layer"), np.broadcast_to([1.0, 0.5, 0.0], (2, 2, 3))),
+    }
+)
+
+
+def ours(points, middle=0.5):
+    """Two seeds, on either side of a mean that is off by ``points``; curves from 4 to 2."""
+    accuracy = PRINT["accuracy"] + points / 100 + xr.DataArray([-0.05, 0.05], dims="seed")
+    load = xr.DataArray([4.0, 2 + 2 * middle, 2.0], dims="layer") * xr.ones_like(accuracy)
+    return xr.Dataset({"accuracy": accuracy, "load_curve": load})
+
+
+def test_accuracies_are_compared_in_points_and_curves_by_their_shape():
+    off = printed.off_print(ours(2.0, 0.6), PRINT)
+    np.testing.assert_allclose(off["accuracy"], 2.0)
+    np.testing.assert_allclose(off["load_curve"].isel(slope=0, noise=0), [0, 0.1, 0], atol=1e-12)
+    table = printed.table_of_distances({"(a)": off}).loc["(a)"]
+    assert table["accuracy, rms"] == 2.0 and table["about that mean, rms"] == 0.0
+    assert table["load curve, rms"] == pytest.approx(0.1 / 3**0.5, abs=0.005)
+    assert printed.accuracy_off(ours(-3.0), PRINT) == pytest.approx(3.0)
+
+
+def test_twice_as_far_in_every_cell_is_twice_as_far_without_doubt():
+    found = printed.times_as_far(ours(2.0), ours(1.0), PRINT)
+    assert (found.value, found.low, found.high) == pytest.approx((2, 2, 2))
+
+
+def test_points_stand_over_the_printed_accuracy():
+    points = printed.beside_their_accuracy({"(a)": printed.off_print(ours(2.0), PRINT)}, {"(a)": PRINT})
+    assert points.sizes == {"panel": 1, "cell": 4}
+    np.testing.assert_allclose(sorted(points["print"].values.ravel()), [60, 70, 80, 90])
+    np.testing.assert_allclose(points["difference"], 2.0)
