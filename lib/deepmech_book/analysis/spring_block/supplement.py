@@ -12,6 +12,7 @@ import xarray as xr
 from deepmech.core.estimates import Estimate, estimate, jackknife, leave_one_out
 from deepmech.metrics.curvature import curvature
 from deepmech.metrics.separation import separation_ceiling
+from deepmech.sweeps import sweep_of
 from deepmech_book.analysis.spring_block.summaries import STRAIGHT, NetworkDiagram, without_input
 from deepmech_book.sweeps.spring_block.convolutional import STAGES
 
@@ -143,6 +144,11 @@ def stage_ends(made: xr.Dataset) -> xr.Dataset:
     last = int(made["at_epoch"][-1])
     ends = made[["load_curve", "accuracy"]].sel(at_epoch=[last // 3, 2 * last // 3, last]).rename(at_epoch="stage")
     return ends.assign_coords(stage=list(STAGES)).assign(accuracy_without=made["accuracy_without"])
+
+
+def of_the_papers_size(made: xr.Dataset) -> bool:
+    """Whether a run of :func:`.convolutional.dropout_raised` has the paper's images and stages of 4,000 epochs."""
+    return sweep_of(made).fixed["data"]["name"] == "mnist" and int(made["at_epoch"][-1]) == 12_000
 
 
 def table_of_stages(made: xr.Dataset) -> pd.DataFrame:

@@ -9,21 +9,13 @@ import xarray as xr
 
 from deepmech.core.estimates import estimate
 from deepmech.metrics.curvature import curvature
-from deepmech.sweeps import sweep_of
-from deepmech_book.analysis.spring_block.supplement import stage_ends
+from deepmech_book.analysis.spring_block.supplement import of_the_papers_size, stage_ends
 from deepmech_book.claims.functions import Measurement, measures
-
-STAGE = 4000
-"""Epochs of a stage in the paper."""
-
-
-def _why_not(made: xr.Dataset) -> str | None:
-    paper = sweep_of(made).fixed["data"]["name"] == "mnist" and int(made["at_epoch"][-1]) == 3 * STAGE
-    return None if paper else "needs the paper's 2,560 images and 4,000 epochs a stage"
 
 
 def _judged(made: xr.Dataset, runs: xr.DataArray, null: float | None = None) -> Measurement:
-    return Measurement(estimate(runs, "seed", "symmetric"), null=null, not_testable=_why_not(made))
+    why = None if of_the_papers_size(made) else "needs the paper's 2,560 images and 4,000 epochs a stage"
+    return Measurement(estimate(runs, "seed", "symmetric"), null=null, not_testable=why)
 
 
 @measures("A.S2.order")
