@@ -16,6 +16,7 @@ COMMITS = dict.fromkeys(("equal_separation", "generalisation", "inside_a_layer")
     "fresh_networks": "80877f2",
     "more_networks": "3ad0717",
     "relaxation_forecast": "a3ddc27",
+    "carried_steps": "27bfbee",
 }
 """In which each prediction was committed, before anything was trained on which it is judged."""
 ASKED = {"question": "Question", "law": "The law", "ours": "What we expected", "rival": "Simplest rival",

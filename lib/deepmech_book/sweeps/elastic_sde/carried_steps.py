@@ -23,7 +23,7 @@ from deepmech.data import Data, load
 from deepmech.metrics.separation import data_separation
 from deepmech.sweeps import Sweep, to_records
 from deepmech.trainers.lenet import corrupt_labels
-from deepmech_book.sweeps.elastic_sde.networks import rounded
+from deepmech_book.sweeps.elastic_sde.networks import BITS, rounded
 from deepmech_book.sweeps.policy import verification_policy
 from deepmech_book.sweeps.spring_block.networks import sweep
 
@@ -221,6 +221,7 @@ def _dataset(kept: dict[str, list[dict[str, Any]]], start: int) -> xr.Dataset:
     for i, rows in enumerate(kept.values()):
         for name, values in out.items():
             values[i, len(times) - len(rows) :] = np.stack([row[name] for row in rows])
-    found = xr.Dataset({name: (axes, rounded(out[name])) for name, axes in dims.items()})
+    bits = {"means": 7}  # a hundred numbers each time: of more bits they would weigh too much
+    found = xr.Dataset({name: (axes, rounded(out[name], bits.get(name, BITS))) for name, axes in dims.items()})
     found = found.assign(epoch=np.float32(start or np.nan), diverged=not start)
     return found.assign_coords(source=["came", "foretold"], time=list(times))
