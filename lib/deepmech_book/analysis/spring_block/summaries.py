@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -21,6 +21,8 @@ N_SHIFTS, N_DRAWS = 201, 300
 STRAIGHT = 0.05
 #: Curvatures up to which one might call it so: last steps of at most 1.4, 1.7 and 2.2 times the first.
 BARS = (0.03, STRAIGHT, 0.07)
+#: The same for champions, at which best cells are chosen; written down before fresh networks of these were trained.
+CHAMPION_BARS = (0.03, STRAIGHT, 0.0635)
 
 Ranks = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -194,13 +196,41 @@ class NetworkDiagram:
         """
         return self._bent_gains(STRAIGHT)
 
-    @property
-    def bent_gains_over_bars(self) -> Estimate:
-        """The same, with an interval over all :data:`BARS` below which a curve might be called straight."""
-        each = [self._bent_gains(bar) for bar in BARS]
-        reason = next((one.reason for one in each if one.reason), "")
-        low, high = min(one.low for one in each), max(one.high for one in each)
-        return replace(self.bent_gains, low=np.nan if reason else low, high=np.nan if reason else high, reason=reason)
+    def bent_gains_over_bars(self, fresh: xr.Dataset | None = None) -> Estimate:
+        """The same, with an interval over all :data:`CHAMPION_BARS` below which a curve might be called straight.
+
+        With ``fresh`` networks of :meth:`champions`, over ``place`` and ``seed``, these judge, and all seeds of the
+        diagram choose.
+        """
+        gains = self._bent_gains if fresh is None else lambda bar: self._fresh_gains(bar, fresh)
+        each = {bar: gains(bar) for bar in CHAMPION_BARS}
+        reason = next((one.reason for one in each.values() if one.reason), "")
+        low, high = min(one.low for one in each.values()), max(one.high for one in each.values())
+        return replace(each[STRAIGHT], low=np.nan if reason else low, high=np.nan if reason else high, reason=reason)
+
+    def champions(self, bars: Sequence[float] = CHAMPION_BARS) -> list[tuple[float, float]]:
+        """Slope and noise of the most accurate bent and the most accurate straight cell by all seeds, for each bar.
+
+        Each cell once, in rising order.
+        """
+        c, a = (one.where(self.usable).mean("seed", skipna=False) for one in (self.curvature, self.accuracy))
+        found = set()
+        for bar in bars:
+            for kind in (abs(c) <= bar, abs(c) > bar):
+                best = a.where(kind)
+                if best.notnull().any():
+                    at = best.isel(best.argmax(["slope", self.noise]))
+                    found.add((float(at["slope"]), float(at[self.noise])))
+        return sorted(found)
+
+    def _fresh_gains(self, bar: float, fresh: xr.Dataset) -> Estimate:
+        cells = self.champions([bar])
+        places = list(zip(fresh["slope"].values.tolist(), fresh[self.noise].values.tolist(), strict=True))
+        if len(cells) < 2:
+            return estimate(np.full(fresh.sizes["seed"], np.nan), scatter="symmetric")
+        percent = [100 * fresh["accuracy"].isel(place=places.index(cell)).values for cell in cells]
+        bent = [abs(float(self.curvature.sel({"slope": s, self.noise: n}).mean())) > bar for s, n in cells]
+        return estimate((percent[0] - percent[1]) * (1 if bent[0] else -1), scatter="symmetric")
 
     def _bent_gains(self, bar: float) -> Estimate:
         c, a = (one.values[:, self._cells] for one in (self.curvature, self.accuracy))

@@ -12,16 +12,20 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core.estimates import estimate
-from deepmech_book.analysis.spring_block.summaries import over_diagrams
+from deepmech_book.analysis.spring_block.summaries import NetworkDiagram, in_a_row, over_diagrams
 from deepmech_book.claims.functions import Measurement, measures
 
 Diagrams = Mapping[str, xr.Dataset]
 
 
 @measures("A.1.best_is_straight", "A.SM.best_is_straight")
-def best_is_straight(diagrams: Diagrams) -> Measurement:
-    """By how much the best bent cell of every diagram is more accurate than its best straight one, over bars."""
-    return Measurement(over_diagrams(diagrams, lambda one: one.bent_gains_over_bars))
+def best_is_straight(diagrams: Diagrams, fresh: Diagrams) -> Measurement:
+    """By how much the best bent cell of every diagram is more accurate than its best straight one, over bars.
+
+    Of diagrams of which there are ``fresh`` networks of these cells, the fresh ones judge.
+    """
+    gains = {name: NetworkDiagram(one).bent_gains_over_bars(fresh.get(name)) for name, one in diagrams.items()}
+    return Measurement(in_a_row(gains))
 
 
 @measures("A.1.best_cell")

@@ -7,10 +7,11 @@ import scipy.stats
 import torch
 import xarray as xr
 
-from deepmech.core.estimates import jackknife
+from deepmech.core.estimates import LEVEL, jackknife
 from deepmech.core.labels import over
 from deepmech.core.random import Stream
 from deepmech.metrics.groups import GroupAssigner, GroupMoments
+from deepmech.metrics.separation import debiased
 from deepmech.sweeps import Sweep, to_records
 from deepmech_book.sweeps.policy import verification_policy
 
@@ -27,6 +28,17 @@ POPULATIONS: dict[str, tuple[str, int, int, int]] = {
 """By name: law, number of classes, of samples and of features."""
 FORMS = {"plain": False, "debiased": True}
 TRUTH = 2.0
+
+DRAWN: dict[str, tuple[np.ndarray, float, int]] = {
+    "ten classes, shares 1 to 1/10": (1 / np.arange(1, 11.0), 1.0, 5),
+    "two classes, 98 to 2": (np.array([0.98, 0.02]), 1.0, 5),
+    "ten classes far apart": (np.ones(10), -3.0, 5),
+    "fifty classes": (np.ones(50), 2.0, 50),
+}
+"""Populations of which labels are drawn with the samples, by name: shares of classes, D, and number of features."""
+DRAWN_SAMPLES = (500, 2000, 20_000)
+METHODS = ("jackknife, groups dealt at random", "jackknife, each class dealt in turn", "percentile bootstrap")
+RESAMPLES = 100
 
 
 def features(
@@ -107,3 +119,96 @@ def try_intervals(cells: xr.Dataset, draws: int, truth: float) -> xr.Dataset:
     }
     dims = ("cell", "estimate")
     return xr.Dataset({k: (dims, v) for k, v in measured.items()}, {"estimate": list(FORMS)})
+
+
+def drawn_features(population: str, n: int, draw: int) -> tuple[np.ndarray, np.ndarray]:
+    """Samples of one of :data:`DRAWN`, features (n, width) and labels (n,), every class of which has a sample.
+
+    Class means are drawn anew in each draw, and scaled so that D of the population is what it is to be.
+
+    Examples
+    --------
+    >>> x, y = drawn_features("two classes, 98 to 2", 500, 0)
+    >>> x.shape, int(y.max())
+    ((500, 5), 1)
+    """
+    weights, truth, width = DRAWN[population]
+    share, stream = weights / weights.sum(), Stream.of("drawn samples", population, n, draw)
+    labels = np.searchsorted(share.cumsum(), stream.uniform("labels", 0, n) * (1 - 1e-12))
+    labels[: len(share)] = np.where(np.isin(np.arange(len(share)), labels), labels[: len(share)], np.arange(len(share)))
+    means = stream.normal("means", 0, (len(share), width))
+    means -= share @ means
+    means *= np.exp(-truth / 2) * np.sqrt(width / (share @ means**2).sum())
+    return means[labels] + stream.normal("noise", 0, (n, width)), labels
+
+
+def bootstrap(x: np.ndarray, y: np.ndarray, stream: Stream) -> np.ndarray:
+    """Debiased D (:data:`RESAMPLES`,) of samples x (n, width) with labels y, drawn from these with replacement.
+
+    Examples
+    --------
+    >>> x, y = drawn_features("ten classes far apart", 500, 0)
+    >>> bootstrap(x, y, Stream.of("example", 0)).shape
+    (100,)
+    """
+    n, classes = len(y), int(y.max()) + 1
+    rows = (stream.uniform("rows", 0, (RESAMPLES, n)) * n).astype(int)
+    times = np.stack([np.bincount(row, minlength=n) for row in rows]).astype(float)
+    members = [np.flatnonzero(y == k) for k in range(classes)]
+    count = np.stack([times[:, m].sum(1) for m in members], 1)
+    some = np.maximum(count, 1)
+    mean = np.stack([times[:, m] @ x[m] for m in members], 1) / some[..., None]
+    square = np.stack([times[:, m] @ (x[m] ** 2).sum(1) for m in members], 1)
+    share = (count / n)[..., None]
+    between = (share * (mean - (share * mean).sum(1, keepdims=True)) ** 2).sum((1, 2))
+    spread = np.maximum(square - count * (mean**2).sum(2), 0)
+    return debiased(*map(torch.tensor, (count, between, spread))).numpy()
+
+
+def drawn_coverage(blocks: int = 5, draws: int = 20) -> Sweep:
+    """All :data:`METHODS` tried on all populations of :data:`DRAWN`, in so many blocks of so many draws.
+
+    Examples
+    --------
+    >>> drawn_coverage().grid.shape
+    (4, 3, 5)
+    """
+    cells = {
+        "population": over("population", list(DRAWN)),
+        "samples": over("samples", DRAWN_SAMPLES),
+        "block": over("block", range(blocks)),
+    }
+    return Sweep("coverage-drawn", "extras.coverage_drawn", cells, {"draws": draws})
+
+
+# As above: one draw of twenty.
+@verification_policy(tolerance={"covered": 5.5e-2, "*": 1e-6})
+def try_methods(cells: xr.Dataset, draws: int) -> xr.Dataset:
+    """The share of draws whose 95 % interval of debiased D holds the truth.
+
+    Returns
+    -------
+    Dataset
+        Over ``cell`` and ``method``: ``covered``, and ``width``, the mean length of the interval.
+    """
+    found = np.empty((cells.sizes["cell"], len(METHODS), 2, draws))
+    for into, cell in zip(found, to_records(cells), strict=True):
+        population, n = cell["population"], int(cell["samples"])
+        weights, truth, _ = DRAWN[population]
+        for i in range(draws):
+            draw = draws * cell["block"] + i
+            x, y = drawn_features(population, n, draw)
+            ends = []
+            for stratified in (False, True):
+                moments = GroupMoments(len(weights)).update(
+                    torch.tensor(x), torch.tensor(y), GroupAssigner(stratified=stratified)(torch.tensor(y))
+                )
+                ends.append(jackknife(moments.separation(), moments.leave_one_out(), scatter="symmetric").interval)
+            again = bootstrap(x, y, Stream.of("bootstrap", population, n, draw))
+            ends.append(tuple(np.nanquantile(again, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])))
+            low, high = np.array(ends).T
+            into[:, 0, i], into[:, 1, i] = (low <= truth) & (truth <= high), high - low
+    covered, width = found.mean(-1).transpose(2, 0, 1)
+    return xr.Dataset(
+        {"covered": (("cell", "method"), covered), "width": (("cell", "method"), width)}, {"method": list(METHODS)}
+    )

@@ -198,6 +198,22 @@ def diagram(
     return replace(made, name=made.name.replace(f"figure-1{PANELS[panel].letter}", kind))
 
 
+def fresh(whole: Sweep, places: Sequence[tuple[float, float]], first_seed: int = 100, n_seeds: int = 40) -> Sweep:
+    """Networks of new seeds at some cells of a diagram: pairs of a slope and a value of its noise, over ``place``.
+
+    Examples
+    --------
+    >>> fresh(figure_1(values=[0.0, 0.1], n_seeds=3), [(0.0, 0.1), (0.2, 0.0)], n_seeds=5).grid.shape
+    (2, 5)
+    """
+    noise = next(name for name in PANELS if name in whole.cells)
+    slopes, values = zip(*places, strict=True)
+    place = {"place": range(len(places))}
+    cells = {name: xr.DataArray(list(of), place, "place") for name, of in (("slope", slopes), (noise, values))}
+    cells["seed"] = over("seed", range(first_seed, first_seed + n_seeds))
+    return replace(whole, name=whole.name.replace("figure-", "fresh-"), cells=cells)
+
+
 @verification_policy()
 def train_cells(
     cells: xr.Dataset, data: dict[str, Any], network: dict[str, Any], training: dict[str, Any]
