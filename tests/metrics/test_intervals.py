@@ -118,7 +118,7 @@ def test_intervals_cover_the_populations_separation():
 def test_of_three_ways_to_an_interval_one_covers_in_every_population():
     """Groups dealt class by class see no scatter of shares; bootstrapped numbers lie about plain D."""
     covered = result(coverage.drawn_coverage()).covered.mean("block")
-    at_random, in_turn, bootstrapped = (covered.sel(method=one, drop=True) for one in coverage.METHODS)
+    at_random, in_turn, bootstrapped = (covered.sel({"method": one}, drop=True) for one in coverage.METHODS)
     assert (at_random > 0.95 - 3 * np.sqrt(0.95 * 0.05 / 100)).all()
     assert (in_turn.sel(population="two classes, 98 to 2", samples=[2000, 20_000]) < 0.7).all()
     assert (bootstrapped.sel(population="fifty classes", samples=[500, 2000]) == 0).all()
