@@ -1,0 +1,15 @@
+"""The claim of the page beyond/samples: intervals of D hold the truth as often as they say."""
+
+from __future__ import annotations
+
+import xarray as xr
+
+from deepmech.core.estimates import proportion
+from deepmech_book.claims.functions import Measurement, measures
+
+
+@measures("A.1.samples.coverage")
+def coverage(covered: xr.DataArray, draws: int) -> Measurement:
+    """Share of ``draws`` draws whose interval holds debiased D, by law and number of samples; the null: plain D."""
+    plain, debiased = (covered.sel(estimate=form, drop=True) for form in ("plain", "debiased"))
+    return Measurement(proportion(debiased, draws), null=plain)
