@@ -17,6 +17,7 @@ COMMITS = dict.fromkeys(("equal_separation", "generalisation", "inside_a_layer")
     "more_networks": "3ad0717",
     "relaxation_forecast": "a3ddc27",
     "carried_steps": "27bfbee",
+    "balanced_dropout": "5ffe736",
 }
 """In which each prediction was committed, before anything was trained on which it is judged."""
 ASKED = {"question": "Question", "law": "The law", "ours": "What we expected", "rival": "Simplest rival",
