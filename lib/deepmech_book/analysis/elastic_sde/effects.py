@@ -69,10 +69,20 @@ def estimate(result: xr.Dataset, window: int = 191, models: Sequence[Model] = MO
     means = class_means(result)
     found = []
     for model in models:
-        both = integrated_effects(means, model, reference=max(1, round(start / step_of(means))))
-        both = both.where(np.isfinite(both)).interpolate_na("time", fill_value="extrapolate")
+        both = _integrals(means, model, start)
         found.append(both.assign(effects(both, window_of(means, window))))
     return xr.concat(found, xr.Variable("model", list(models)), combine_attrs="drop")
+
+
+def integrals(result: xr.Dataset, models: Sequence[Model] = MODELS, start: int = START) -> xr.Dataset:
+    """``A`` and ``B`` of :func:`estimate` alone, over ``model`` and ``time``, which no filter smooths."""
+    both = [_integrals(class_means(result), model, start) for model in models]
+    return xr.concat(both, xr.Variable("model", list(models)), combine_attrs="drop")
+
+
+def _integrals(means: xr.DataArray, model: Model, start: int) -> xr.Dataset:
+    both = integrated_effects(means, model, reference=max(1, round(start / step_of(means))))
+    return both.where(np.isfinite(both)).interpolate_na("time", fill_value="extrapolate")
 
 
 def without_groups(result: xr.Dataset, mean: str = "group_mean") -> tuple[xr.DataArray, xr.DataArray]:

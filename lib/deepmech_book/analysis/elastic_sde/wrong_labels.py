@@ -152,8 +152,11 @@ def indices_by_program(result: xr.Dataset, window: int = 1001, name: str = "inte
     name : {"integrals", "rates"}
         Whether Â and B̂ (App. D.1.3) or α̂ and β̂ (Section 4.1) are looked at.
     """
-    found = effects.estimate(result, window, start=1)
-    return tail_indices(found["A"], found["B"]) if name == "integrals" else tail_indices(found["intra"], found["inter"])
+    if name == "integrals":
+        both = effects.integrals(result, start=1)
+        return tail_indices(both["A"], both["B"])
+    rates = effects.estimate(result, window, start=1)
+    return tail_indices(rates["intra"], rates["inter"])
 
 
 def indices_over_groups(result: xr.Dataset, measure: Callable[[xr.Dataset], Any]) -> Estimate:
