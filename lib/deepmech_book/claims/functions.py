@@ -15,7 +15,7 @@ from typing import Any
 from deepmech_book.claims import registry
 from deepmech_book.claims.evaluate import Entry, evaluate
 
-__all__ = ["ClaimFunction", "Measurement", "functions_of", "measure", "measures", "show"]
+__all__ = ["ClaimFunction", "Measurement", "functions_of", "judged", "measure", "measures", "show"]
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,11 @@ def measure(name: str, *runs: Any, seeds: int | None = None, **named: Any) -> En
     functions = functions_of(page)
     if name not in functions:
         raise ValueError(f"claim {name} has no function; mark one with @measures({name!r}) in claims/{page}.py")
-    found = functions[name](*runs, **named)
+    return judged(name, functions[name](*runs, **named), seeds)
+
+
+def judged(name: str, found: Measurement, seeds: int | None = None) -> Entry:
+    """What a claim's function found, with the verdict; arguments as for :func:`measure`."""
     return evaluate(
         name, found.measured, expected=found.expected, null=found.null, seeds=seeds, detail=found.detail,
         not_testable=found.not_testable,

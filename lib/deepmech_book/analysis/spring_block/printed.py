@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from deepmech.core.estimates import Estimate, jackknife
+from deepmech.core.estimates import Estimate, estimate
 from deepmech.metrics.curvature import curvature
 from deepmech_book.sweeps.spring_block import networks
 
@@ -54,13 +54,10 @@ def off_print(made: xr.Dataset, theirs: xr.Dataset) -> xr.Dataset:
     theirs : Dataset
         The panel of :func:`printed`.
     """
-    means = made[["accuracy", "load_curve"]].mean("seed", skipna=False)
-    load = means["load_curve"]
+    load = made["load_curve"].mean("seed", skipna=False)
     low, high = load.min("layer"), load.max("layer")
     shape = (load - low) / (high - low)
-    return xr.Dataset(
-        {"accuracy": 100 * (means["accuracy"] - theirs["accuracy"]), "load_curve": shape - theirs["load_curve"]}
-    )
+    return xr.Dataset({"accuracy": _points(made, theirs), "load_curve": shape - theirs["load_curve"]})
 
 
 def rms(difference: xr.DataArray) -> float:
@@ -70,19 +67,20 @@ def rms(difference: xr.DataArray) -> float:
 
 def accuracy_off(made: xr.Dataset, theirs: xr.Dataset) -> float:
     """Root mean square distance from the printed accuracies over all cells, in percentage points."""
-    return rms(100 * (made["accuracy"].mean("seed", skipna=False) - theirs["accuracy"]))
+    return rms(_points(made, theirs))
 
 
 def times_as_far(one: xr.Dataset, other: xr.Dataset, theirs: xr.Dataset) -> Estimate:
     """:func:`accuracy_off` of one set of networks over that of another, with an interval over the cells."""
-    far = [(made["accuracy"].mean("seed") - theirs["accuracy"]).values.ravel() ** 2 for made in (one, other)]
+    far = xr.Dataset({name: _points(made, theirs) for name, made in (("one", one), ("other", other))})
+    cells = far.stack(cell=far["one"].dims).reset_index("cell", drop=True)
+    ratio = estimate(cells, "cell", "symmetric", of=lambda some: float(np.log(rms(some["one"]) / rms(some["other"]))))
+    return ratio.map(np.exp)
 
-    def ratio(kept: np.ndarray) -> float:
-        return float(np.log(far[0][kept].mean() / far[1][kept].mean()) / 2)
 
-    cells = np.arange(far[0].size)
-    leaving_out = np.array([ratio(np.delete(cells, i)) for i in cells])
-    return jackknife(ratio(cells), leaving_out, scatter="symmetric").map(np.exp)
+def _points(made: xr.Dataset, theirs: xr.Dataset) -> xr.DataArray:
+    """Accuracies, mean over seeds, less the printed ones, in percentage points."""
+    return 100 * (made["accuracy"].mean("seed", skipna=False) - theirs["accuracy"])
 
 
 def table_of_distances(off: Mapping[str, xr.Dataset]) -> pd.DataFrame:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from deepmech.core.estimates import Estimate, estimate, jackknife, leave_one_out
+from deepmech.core.estimates import Estimate, estimate, leave_one_out
 from deepmech.metrics.curvature import curvature
 from deepmech.metrics.separation import separation_ceiling
 from deepmech.sweeps import sweep_of
@@ -127,12 +127,12 @@ def scatter_of_seeds(made: xr.Dataset) -> float:
 def more_scattered(one: xr.Dataset, other: xr.Dataset) -> Estimate:
     """:func:`scatter_of_seeds` of one set of networks over that of another, with an interval over seeds of both."""
 
-    def factor(chosen: np.ndarray) -> float:
-        return float(np.log(scatter_of_seeds(one.isel(seed=chosen)) / scatter_of_seeds(other.isel(seed=chosen))))
+    both = xr.concat([one[["load_curve"]], other[["load_curve"]]], "kind", join="exact")
 
-    seeds = np.arange(one.sizes["seed"])
-    leaving_out = np.array([factor(np.delete(seeds, i)) for i in seeds])
-    return jackknife(factor(seeds), leaving_out, scatter="symmetric").map(np.exp)
+    def factor(some: xr.Dataset) -> float:
+        return float(np.log(scatter_of_seeds(some.isel(kind=0)) / scatter_of_seeds(some.isel(kind=1))))
+
+    return estimate(both, "seed", "symmetric", of=factor).map(np.exp)
 
 
 # --- convolutional ----------------------------------------------------------------------------------------------------

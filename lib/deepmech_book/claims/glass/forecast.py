@@ -17,7 +17,6 @@ from deepmech.core.estimates import Estimate, estimate, stack
 from deepmech_book.analysis.glass import forecasts
 from deepmech_book.claims import functions, registry
 from deepmech_book.claims.display import short
-from deepmech_book.claims.evaluate import evaluate
 from deepmech_book.claims.functions import Measurement, measures
 
 Runs = Mapping[str, xr.Dataset]
@@ -106,12 +105,7 @@ def of_forecasts(walked: Runs, foretold: Runs, glass: xr.Dataset) -> pd.DataFram
         one = registry.claim(name)
         function = functions.functions_of(one.page)[name]
         found = {what: function(*given(name, runs)) for what, runs in both.items()}
-        verdicts = {
-            f"verdict on {what}": evaluate(
-                name, m.measured, expected=m.expected, null=m.null, not_testable=m.not_testable
-            ).verdict
-            for what, m in found.items()
-        }
+        verdicts = {f"verdict on {what}": functions.judged(name, m).verdict for what, m in found.items()}
         rows[one.statement] = _most_apart({what: m.measured for what, m in found.items()}) | verdicts
     return pd.DataFrame.from_dict(rows, "index").rename_axis("claim of the paper")
 
@@ -119,22 +113,15 @@ def of_forecasts(walked: Runs, foretold: Runs, glass: xr.Dataset) -> pd.DataFram
 def _most_apart(measured: Mapping[str, Any]) -> dict[str, str]:
     """Two measurements as text, each with its interval; of arrays, the elements that differ most."""
     known = {what: one if isinstance(one, Estimate) else Estimate(one) for what, one in measured.items()}
-    same = dict(zip(known, xr.align(*(xr.DataArray(one.value) for one in known.values()), join="inner"), strict=True))
-    apart = abs(np.subtract(*(one.values for one in same.values())))
+    values = xr.align(*(xr.DataArray(one.value) for one in known.values()), join="inner")
+    apart = abs(values[0] - values[1])
     if not np.isfinite(apart).any():
         return dict.fromkeys(measured, "–")
-    place = np.unravel_index(int(np.nanargmax(apart)), apart.shape)
+    place = apart.argmax(...) if apart.ndim else {}
+    where = {dim: apart[dim].values[int(at)] for dim, at in place.items()}
 
-    def text(what: str) -> str:
-        value, low, high = (
-            round(
-                float(
-                    xr.DataArray(part).broadcast_like(xr.DataArray(known[what].value)).reindex_like(same[what])[place]
-                ),
-                9,
-            )
-            for part in (known[what].value, known[what].low, known[what].high)
-        )
-        return short(value, (low, high) if np.isfinite(low) else None)[0]
+    def text(one: Estimate) -> str:
+        one = one.select(lambda numbers: round(float(numbers.sel(where) if where and np.ndim(numbers) else numbers), 9))
+        return short(one.value, one.interval if np.isfinite(one.low) else None)[0]
 
-    return {what: text(what) for what in known}
+    return {what: text(one) for what, one in known.items()}
