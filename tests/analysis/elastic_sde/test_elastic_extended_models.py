@@ -6,9 +6,8 @@ import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepmech.simulators.elastic_sde import ElasticSDE, PowerLaw, mean_solution, mixed_logits
+from deepmech.simulators.elastic_sde import ElasticSDE, mean_solution
 from deepmech_book.analysis.elastic_sde import extended_models
-from deepmech_book.analysis.elastic_sde.model import integrated, off, start
 
 T = np.arange(0.0, 2000.0, 20.0)
 START = np.array([[1.0, -0.4, -0.6], [-0.5, 1.3, -0.8], [-0.2, -1.0, 1.2]])
@@ -84,25 +83,3 @@ def test_late_distances_are_those_of_the_last_fifth():
     fits = {"one": xr.Dataset({"distance": curve}), "two": xr.Dataset({"distance": 2 * curve})}
     found = extended_models.late_distances(fits)
     assert found["data"].values.tolist() == ["one", "two"] and found.values.tolist() == [1.0, 2.0]
-
-
-FADING = PowerLaw(1.5, 0.6), PowerLaw(-0.5, 1.2)
-MIXING = [[0.8, 0.2, 0.0], [0.1, 0.9, 0.0], [0.1, 0.2, 0.7]]
-INDEFINITE = [[1.0, 0.5, -0.8], [0.5, -0.7, 0.3], [-0.8, 0.3, 0.6]]
-
-
-@pytest.mark.parametrize(
-    "model",
-    [
-        ElasticSDE(1.0, -0.3, 3, 2, class_weights=[0.6, 0.3, 0.1]),
-        ElasticSDE(1.0, -0.3, 3, 2, label_mixing=MIXING),
-        ElasticSDE(1.0, 1.0, 3, structure="logits", effect_matrix=INDEFINITE),
-        ElasticSDE(1.0, -0.3, 3, structure=mixed_logits(3, 0.6)),
-        ElasticSDE(*FADING, 3, structure="logits", label_mixing=0.3),
-    ],
-    ids=["unequal classes", "mixed labels", "symmetric effects", "Eq. E.1", "mixed labels, fading effects"],
-)
-def test_the_general_solution_is_that_of_numerical_integration(model):
-    """Of class means, for each extension; off by less than 1e-7 of their size at three times up to 4."""
-    times, x0 = np.linspace(0, 4, 4)[1:], start(3, model.n_features or 1)
-    assert off(mean_solution(model, times, x0)["mean"].values, integrated(model, times, x0)) < 1e-7
