@@ -48,11 +48,11 @@ def shared_fluctuations(chains: xr.Dataset, networks: xr.Dataset) -> Measurement
     """
     often = np.linspace(0, chains.sizes["time"] - 1, networks.sizes["at_epoch"]).round().astype(int)
     blocks = chains["load_curve"].isel(time=often, block=slice(1, -1))
-    alike = regimes.neighbours_alike(blocks, "block", "time", "run").drop_vars("regime")
+    alike = regimes.neighbours_alike(blocks, "block", "time", "run").assign_coords(regime=list("bcd"))
     shared, own = alike.sel(kind="shared", drop=True), alike.sel(kind="own", drop=True)
 
     def of_networks(layers: xr.DataArray) -> xr.DataArray:
-        return regimes.neighbours_alike(layers, "layer", "at_epoch", "seed").drop_vars("regime")
+        return regimes.neighbours_alike(layers, "layer", "at_epoch", "seed").assign_coords(regime=list("bcd"))
 
     def nearer(layers: xr.DataArray) -> xr.DataArray:
         network = of_networks(layers)
