@@ -352,6 +352,12 @@ def _pair(estimated: xr.Dataset, names: Mapping[str, str]) -> xr.DataArray:
     return xr.concat([some[name] for name in names], xr.Variable("effect", list(names.values())))
 
 
+def _inner(rates: xr.DataArray) -> xr.DataArray:
+    """Rates without the first and the last thirtieth of their times, where the filter extrapolates."""
+    n = rates.sizes["time"] // 30
+    return rates.isel(time=slice(n, rates.sizes["time"] - n))
+
+
 def _by_share(curves: xr.DataArray) -> xr.DataArray:
     """Curves over the share of training in place of the iteration."""
     n = curves.sizes["time"]
@@ -372,23 +378,32 @@ def _effects(curves: xr.DataArray, panel: str, y_label: str, **how: Any) -> Pict
     return figures.curve_panels(curves, x="time", by="effect", panel=panel, y_label=y_label, **how)
 
 
-def integrated_effects(shapes: xr.Dataset, photos: xr.Dataset, printed: xr.Dataset) -> Picture:
+def integrated_effects(
+    shapes: xr.Dataset, photos: xr.Dataset, printed: xr.Dataset, bands: Sequence[tuple[xr.Dataset, xr.Dataset]]
+) -> Picture:
     """Figure 3: A and B of two data sets by both models, over the share of training.
 
-    ``printed`` has A and B over ``time`` by the formula that is printed for the L-model, on shapes.
+    ``printed`` has A and B over ``time`` by the formula that is printed for the L-model, on shapes; ``bands`` are lower
+    and upper ends of A and B, of each data set.
     """
     formula = _pair(printed, INTEGRATED)
     dashed = xr.concat([np.nan * formula, formula], xr.Variable("model", list(MODELS)))
+
+    def panels(*both: xr.Dataset) -> xr.DataArray:
+        return _side_by_side(dict(zip(("shapes", "CIFAR"), (_pair(one, INTEGRATED) for one in both), strict=True)))
+
+    low, high = (panels(*ends) for ends in zip(*bands, strict=True))
     return _effects(
-        _side_by_side({"shapes": _pair(shapes, INTEGRATED), "CIFAR": _pair(photos, INTEGRATED)}),
+        panels(shapes, photos),
         "panel",
         "integrated effect",
+        interval=(low, high),
         theory=_side_by_side({"shapes": dashed, "CIFAR": np.nan * dashed}),
         theory_label="as printed",
         shared=False,
         figure="B.3",
-        alt="Four panels of two curves: A rises and levels off, and B stays far below it, on both data sets and by "
-        "both models. Dashed, for the L-model on shapes only: both rise.",
+        alt="Four panels of two curves with bands: A rises and levels off, and B stays far below it, on both data sets "
+        "and by both models; bands of the L-model are wide. Dashed, for the L-model on shapes only: both rise.",
     )
 
 
@@ -417,11 +432,20 @@ def smoothing_windows(estimated: xr.Dataset) -> Picture:
     )
 
 
-def sample_sizes(shapes: xr.DataArray, photos: xr.DataArray) -> Picture:
-    """Figure D.3: A over the share of training, by ``model``, a curve for each number of samples, ``per_class``."""
-    curves = {"shapes": shapes, "CIFAR": photos}
+def sample_sizes(shapes: xr.Dataset, photos: xr.Dataset, rates: bool = False) -> Picture:
+    """Figure D.3: A and B over the share of training, by ``model``, a curve for each number of samples, ``per_class``.
+
+    With ``rates`` α and β in their place, without the ends of training, where the filter extrapolates.
+    """
+    names, scale = (RATES, 1000) if rates else (INTEGRATED, 1)
+    rows = {}
+    for name, label in names.items():
+        both = _side_by_side({data: scale * one[name] for data, one in (("shapes", shapes), ("CIFAR", photos))})
+        rows |= {f"{label}, {title}": both.sel(panel=title, drop=True) for title in both["panel"].values}
+    some = xr.concat(rows.values(), xr.Variable("panel", list(rows)))
+    some = _inner(some) if rates else some
     return figures.curve_panels(
-        _side_by_side({name: one.isel(time=slice(0, None, 2)) for name, one in curves.items()}),
+        some.isel(time=slice(0, None, max(1, some.sizes["time"] // 300))),
         x="time",
         by="per_class",
         panel="panel",
@@ -429,20 +453,34 @@ def sample_sizes(shapes: xr.DataArray, photos: xr.DataArray) -> Picture:
         shared=False,
         label="n = {}",
         x_label="share of training",
-        y_label=r"$\hat A$",
-        figure="B.D3",
-        alt="Four panels of four curves of the integrated intra-class effect that lie close to one another; on "
-        "CIFAR-10 that of 80 samples per class rises further.",
+        y_label="effect per 1,000 iterations" if rates else "integrated effect",
+        figure=None if rates else "B.D3",
+        alt="Eight panels of four curves. Those of the effect within classes have an early hump that all numbers of "
+        "samples share, by the I-model; by the L-model all are noisy."
+        if rates
+        else "Eight panels of four curves, one for each number of samples, that lie close to one another; on CIFAR-10 "
+        "that of 80 samples per class rises further within classes.",
     )
 
 
-def class_numbers(text: xr.Dataset, program: xr.Dataset) -> Picture:
-    """Figure D.4: A and B over ``time``, a panel for each number of ``classes``; dashed: as in the program."""
+def class_numbers(text: xr.Dataset, program: xr.Dataset, rates: bool = False) -> Picture:
+    """Figure D.4: A and B over ``time``, a panel for each number of ``classes``; dashed: as in the program.
+
+    With ``rates`` α and β in their place, without the ends of training and without the program's.
+    """
+    if rates:
+        return _effects(
+            1000 * _inner(_pair(text, RATES)),
+            "classes",
+            "effect per 1,000 iterations",
+            x_label="iteration",
+            alt="Two panels in which the effect within classes has a hump and that between them lies below it, the "
+            "hump higher with three classes.",
+        )
     return _effects(
         _pair(text, INTEGRATED),
         "classes",
         "integrated effect",
-        columns=2,
         x_label="iteration",
         theory=_pair(program, INTEGRATED),
         theory_label="as in the program",

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepmech.metrics import elasticity
-from deepmech_book.analysis.elastic_sde import effect_curves
+from deepmech_book.analysis.elastic_sde import effect_curves, effects
 from deepmech_book.sweeps.elastic_sde.networks import as_published
 from deepmech_book.sweeps.shipped import result
 
@@ -156,3 +156,16 @@ def test_the_programs_estimator_is_that_of_the_program_on_means_of_networks(imag
         np.testing.assert_allclose(found[name].values[clear], made[clear], rtol=1e-12, atol=1e-12)
     ours = elasticity.integrated_effects(means, "L")["A"]
     assert abs(float((ours - found["A"]).isel(time=slice(-100, None)).mean("time"))) > 3
+
+
+def test_bands_are_as_wide_as_groups_differ_and_lie_about_the_curve():
+    growth = 2 * T / T[-1]
+    same = result_of(*[growing(growth)] * 4)
+    low, high = effects.integral_bands(same, 101)
+    curve = effects.estimate(same, 101)[["A", "B"]]
+    xr.testing.assert_allclose(low, curve)
+    xr.testing.assert_allclose(high, curve)
+    low, high = effects.integral_bands(result_of(*(growing(f * growth) for f in (0.8, 0.9, 1.1, 1.2))), 101)
+    width = (high - low).A.sel(model="I")
+    assert float(width[0]) == pytest.approx(0, abs=1e-9) and bool((width.diff("time") > 0).all())
+    assert low.sizes == high.sizes == curve.sizes

@@ -173,12 +173,15 @@ def end_values(result: xr.Dataset, window: int, names: Mapping[str, str]) -> dic
     Returns
     -------
     dict
-        Ends of Â and B̂ (mean of the last hundred recorded times) and the time of the maximum of α̂ by estimator, the
-        factor of :func:`late_growth_ratio` by estimators of the L-model, and validation accuracy.
+        Ends of Â and B̂ (mean of the last hundred recorded times), also with the first record as the start, as in the
+        program, and the time of the maximum of α̂ by estimator; the factor of :func:`late_growth_ratio` by estimators of
+        the L-model, and validation accuracy.
     """
     estimated = effects.estimate(result, window, list(names))  # type: ignore[arg-type]
-    end = estimated[["A", "B"]].isel(time=slice(-100, None)).mean("time")
-    columns = {"Â": end["A"], "B̂": end["B"], "time of the maximum": course(estimated, window)["peak"]}
+    by_program = effects.integrals(result, list(names), start=1)  # type: ignore[arg-type]
+    end, other = (one[["A", "B"]].isel(time=slice(-100, None)).mean("time") for one in (estimated, by_program))
+    columns = {"Â": end["A"], "B̂": end["B"], "Â from the first record on": other["A"]}
+    columns |= {"B̂ from the first record on": other["B"], "time of the maximum": course(estimated, window)["peak"]}
     rows = {
         f"{name}, {words}": float(values.sel(model=model))
         for name, values in columns.items()

@@ -94,6 +94,34 @@ def without_groups(result: xr.Dataset, mean: str = "group_mean") -> tuple[xr.Dat
     return groups.mean("group").astype(float), leave_one_out(groups.astype(float), "group")
 
 
+def integral_bands(result: xr.Dataset, window: int = 191, start: int = START) -> tuple[xr.Dataset, xr.Dataset]:
+    """Lower and upper ends of 95 % bands of Â and B̂ of :func:`estimate`, over groups of trials (Fig. 3).
+
+    Half-widths are those of class means in coarse blocks of time, of which the first is the start.
+
+    Parameters
+    ----------
+    result : Dataset
+        Of networks, with ``mean`` and ``group_mean``.
+    window, start : int
+        As for :func:`estimate`.
+
+    Returns
+    -------
+    tuple of Dataset
+        ``A`` and ``B`` over ``model`` and ``time``; of one group alone, not finite.
+    """
+    curves = estimate(result, window, start=start)[["A", "B"]]
+
+    def integrated(means: xr.DataArray) -> xr.DataArray:
+        both = [integrated_effects(means, model) for model in MODELS]
+        return xr.concat(both, xr.Variable("model", list(MODELS)), combine_attrs="drop").to_dataarray("effect")
+
+    low, high = over_groups(result, integrated).interval
+    half = ((high - low) / 2).to_dataset("effect").interp(time=curves["time"], kwargs={"fill_value": "extrapolate"})
+    return curves - half, curves + half
+
+
 def over_groups(result: xr.Dataset, measure: Callable[[xr.DataArray], Any]) -> Estimate:
     """A measure of class means in coarse blocks of time, with its interval over groups of trials."""
     return jackknife(*map(measure, without_groups(result)), over="group", scatter="symmetric")
