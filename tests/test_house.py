@@ -188,10 +188,12 @@ def test_notebooks_import_nothing_that_the_key_overlooks():
     """The key of a result does not cover the build, so no notebook may depend on it. Every profile fits, too."""
     assert [p for p in tracked() if p.suffix == ".ipynb"] == [], "sources hold no outputs"
     for profile in PROFILES:
-        assert list(chosen := HOUSE.profile(profile)) == list(HOUSE.names)
+        chosen = HOUSE.profile(profile)
+        assert list(chosen) == list(HOUSE.names)
         for name, values in chosen.items():
             defaults = HOUSE.source(name).parameters
-            assert not [k for k, v in values.items() if v == defaults[k] and k != "profile"], "a profile says what differs"
+            repeated = [k for k, v in values.items() if k != "profile" and v == defaults[k]]
+            assert not repeated, f"{profile}: {name}: a profile says what differs"
     for name in HOUSE.names:
         code = "\n".join(c.source for c in HOUSE.source(name).notebook.cells if c.cell_type == "code")
         assert not re.search(r"deepmech_book\.build|from deepmech_book import .*\bbuild\b", code), name
