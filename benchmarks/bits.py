@@ -13,11 +13,15 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import torch
 import xarray as xr
+from torch import nn
 
 from deepmech import over
 from deepmech.core.random import Stream
 from deepmech.data import load
+from deepmech.metrics.interpret import leave_one_out
+from deepmech.metrics.load_curve import load_curve
 from deepmech.simulators import simulate
 from deepmech.simulators.spring_block import Chain
 from deepmech.trainers import (
@@ -72,6 +76,64 @@ def langevin(engine: str, steps: int, **fields: Any) -> xr.Dataset:
     return walked.merge(ready.rename({name: f"settled {name}" for name in ready.data_vars}))
 
 
+class Block(nn.Module):
+    """A residual block of a function, whose activation is called twice."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.first, self.second = (nn.Conv2d(channels, channels, 3, padding=1) for _ in range(2))
+        self.norm, self.act = nn.BatchNorm2d(channels), nn.ReLU()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.act(x + self.second(self.norm(self.act(self.first(x)))))
+
+
+def curves() -> xr.Dataset:
+    """Load curves in every way that one is measured: of narrow and of wide layers, of both precisions, all options."""
+    mlp = nn.Sequential(nn.BatchNorm1d(40), nn.Linear(40, 33), nn.ReLU(), nn.Dropout(0.1), nn.Linear(33, 21), nn.Tanh())
+    deep = nn.Sequential(nn.Unflatten(1, (1, 40, 40)), nn.Conv2d(1, 5, 3, padding=1), *(Block(5) for _ in range(3)))
+    models = {
+        "mlp": nn.Sequential(mlp, nn.Linear(21, 10)),
+        "cnn": nn.Sequential(deep, nn.Flatten(), nn.Linear(8000, 3)),
+    }
+    for name, model in models.items():
+        for at, (key, parameter) in enumerate(model.named_parameters()):
+            values = (
+                Stream.of("bits", name).normal(key, at, tuple(parameter.shape)) / max(1, parameter[0].numel()) ** 0.5
+            )
+            parameter.data = torch.tensor(values, dtype=torch.float32)
+    objects = np.arange(500) // 4
+    ways: dict[str, dict[str, Any]] = {
+        "mlp, default": {}, "mlp, one batch": {"batch_size": 500}, "mlp, plain": {"debias": False},
+        "mlp, D_hat": {"metric": "D_hat"}, "mlp, no groups": {"groups": 1}, "mlp, stratified": {"stratified": True},
+        "mlp, standardised": {"standardise": True}, "mlp, units": {"units": objects},
+        "mlp, both": {"units": objects, "standardise": True}, "mlp, words": {"words": True},
+        "mlp, large": {"scale": 1e20}, "mlp, float64": {"dtype": torch.float64}, "cnn, default": {},
+        "cnn, blocks": {"layers": "blocks"}, "cnn, calls": {"layers": ["input", "0.2.act:2", "output"]},
+    }  # fmt: skip
+    found = {}
+    for way, how in ways.items():
+        kind, dtype = way.split(",")[0], how.pop("dtype", torch.float32)
+        y, d = np.arange(500) % (10 if kind == "mlp" else 3), 40 if kind == "mlp" else 1600
+        x = (
+            Stream.of("bits", "x").normal("x", 0, (500, d))
+            + 0.3 * Stream.of("bits", "means").normal("m", 0, (10, d))[y]
+        )
+        x = x * how.pop("scale", 1.0)
+        y = np.array(list("abcdefghij"))[y] if how.pop("words", False) else y
+        curve = load_curve(models[kind].to(dtype), torch.tensor(x, dtype=dtype), y, **({"batch_size": 120} | how))
+        found[way] = curve.drop_vars(["layer", "depth", "kind", "features"], errors="ignore").rename(
+            layer=f"layer of {way}"
+        )
+        if (without := leave_one_out(curve)) is not None:
+            found[f"{way}, without"] = without.drop_vars("layer").rename({d: f"{d} of {way}" for d in without.dims})
+        shares = found[way].coords.get("largest_share")
+        if shares is not None:
+            found[f"{way}, share"] = shares.drop_vars("largest_share")
+            found[way] = found[way].drop_vars("largest_share")
+    return xr.Dataset(found)
+
+
 def draws() -> xr.Dataset:
     kinds = {"normal": STREAM.normal("x", 0, (2000,)), "uniform": STREAM.uniform("u", 0, (1000,))}
     return xr.Dataset({name: (f"{name} number", values) for name, values in kinds.items()})
@@ -79,6 +141,7 @@ def draws() -> xr.Dataset:
 
 CASES = {
     "draws": draws,
+    "load curves": curves,
     "chain": lambda: simulate(
         Chain(n_blocks=7, friction_right=over("mu", [0.0, 0.05]), friction_left=0.2, noise=0.1), t_end=20.0
     ),
