@@ -4,7 +4,7 @@ import sys
 
 import numpy as np
 import pytest
-import xarray as xr
+import runs_laws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,7 +12,6 @@ from deepmech import cli
 from deepmech.core.random import Stream
 from deepmech_book.bench import MEASURES, judge, judged, leaderboard, networks, own_measures, pairs_of
 from deepmech_book.sweeps.extras import zoo
-from deepmech_book.sweeps.extras.layer_diagnostics import LayerDiagnostics
 
 STARS = 60
 
@@ -20,16 +19,7 @@ STARS = 60
 @pytest.fixture(scope="module")
 def record():
     """Networks of sixty stars whose measurements are random numbers."""
-    numbers = np.arange(STARS * zoo.SIZE)
-    stream, n = Stream.of("bench test"), len(numbers)
-    sizes = {d: len(c) for d, c in LayerDiagnostics.COORDS.items()}
-    made = {
-        name: (("number", *dims), stream.uniform(name, 0, (n, *(sizes[d] for d in dims))))
-        for name, dims in (LayerDiagnostics.DIMS | {"epoch": ()}).items()
-    }
-    each = [zoo.settings_of(int(i)) for i in numbers]
-    coords = {name: ("number", np.array([s[name] for s in each])) for name in each[0]}
-    return xr.Dataset(made, {"number": numbers, **coords, **LayerDiagnostics.COORDS})
+    return runs_laws.random_networks(np.random.default_rng(0), STARS)
 
 
 def test_pairs_differ_in_one_setting(record):

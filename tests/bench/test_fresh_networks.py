@@ -105,11 +105,26 @@ def test_a_table_of_several_parts_has_the_errors_and_intervals_of_each_in_the_or
     pairs = {part: fresh.pairs_of(record, part) for part in ("fit", "equal loss")}
     values, (low, high), found = tables.errors_of_parts({part: record for part in pairs}, pairs)
     assert values.dims == ("measure", "part") and list(values.measure) == ["knows", "reversed"]
-    assert values.sel(measure="knows").values.tolist() == [0, 0] and values.sel(measure="reversed").values.tolist() == [
-        1,
-        1,
-    ]
+    assert values.transpose("measure", "part").values.tolist() == [[0, 0], [1, 1]]
     assert (low <= values).all() and (values <= high).all() and found["fit"]["knows"].value == 0
+    assert tables.by_part_and_truth({"fit": record}).loc["reversed"].tolist() == [1, 1]
+
+
+def test_a_summary_of_parts_lies_between_the_band_of_coins_and_the_floor_of_twins(record):
+    pairs = fresh.pairs_of(record, "fit", "loss")
+    true = fresh.sign_error(fresh.truth_of(record, "loss"), pairs)
+    found = dict.fromkeys([fresh.BEND, "training loss", "other"], true)
+    column = tables.summaries_of_parts({"fit": record}, {"fit": pairs}, {"fit": found})["fit"]
+    assert column["bend"] == column["training loss"] == column["bend less the median of the others"] == 0
+    low, high = map(float, column.iloc[0].split(" to "))
+    assert low < 0.5 < high and 0.2 < column["the twin in place of the first network"] < 0.4
+
+
+def test_errors_by_environment_are_those_of_each_measure():
+    every = xr.DataArray([0.2, 0.4], {"environment": ["one", "two"]}, ["environment"])
+    found = {name: Judgement(scale * every, None, None, (), 2) for name, scale in (("a", 1), ("b", 2))}
+    table = tables.errors_by_environment(found)
+    assert table.dims == ("environment", "measure") and table.sel(measure="b", environment="two") == 0.8
 
 
 def test_the_least_worst_error_leaves_measures_of_held_out_samples_out():
@@ -118,7 +133,7 @@ def test_the_least_worst_error_leaves_measures_of_held_out_samples_out():
 
     def judgement(wrong):
         worst = Estimate(float((wrong.sum(0) / total.sum(0)).max()), 0.0, 1.0)
-        return Judgement(xr.DataArray(np.zeros(2), dims="environment"), worst, worst, (wrong, total))
+        return Judgement(xr.DataArray(np.zeros(2), dims="environment"), worst, worst, (wrong, total), 2)
 
     found = {name: judgement(wrong) for name, wrong in runs.items()} | {fresh.HELD_OUT[0]: judgement(np.zeros((2, 2)))}
     best, least = tables.least_worst(found)

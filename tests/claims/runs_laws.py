@@ -1,5 +1,7 @@
 """Networks made up like those of the zoo, true to a law or not by construction: for its claims and for the bench."""
 
+from functools import cache
+
 import numpy as np
 import xarray as xr
 
@@ -11,11 +13,24 @@ LAYERS = LayerDiagnostics.COORDS["layer"]
 
 def networks(stars=40, **variables):
     """Networks of that many stars, with the zoo's settings and these variables, each (number, …)."""
-    numbers = np.arange(stars * zoo.SIZE)
-    each = [zoo.settings_of(int(i)) for i in numbers]
-    coords = {name: ("number", np.array([s[name] for s in each])) for name in each[0]}
     made = {name: (("number", *LayerDiagnostics.DIMS.get(name, ())), v) for name, v in variables.items()}
-    return xr.Dataset(made, {"number": numbers, **coords, **LayerDiagnostics.COORDS})
+    return xr.Dataset(made, settings(stars * zoo.SIZE))
+
+
+@cache
+def settings(n):
+    """Coordinates of the first so many networks of the zoo."""
+    each = [zoo.settings_of(i) for i in range(n)]
+    named = {name: ("number", np.array([s[name] for s in each])) for name in each[0]}
+    return {"number": np.arange(n), **named, **LayerDiagnostics.COORDS}
+
+
+def random_networks(rng, stars=40):
+    """Networks of which every measurement is a random number."""
+    shape = [stars * zoo.SIZE]
+    sizes = {d: len(c) for d, c in LayerDiagnostics.COORDS.items()}
+    of = {name: [sizes[d] for d in dims] for name, dims in (LayerDiagnostics.DIMS | {"epoch": ()}).items()}
+    return networks(stars, **{name: rng.random(shape + more) for name, more in of.items()})
 
 
 def with_curves(record, bend):

@@ -12,7 +12,9 @@ and the *sign error* of the measure is its mean over settings.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import Literal
 
 import numpy as np
@@ -81,15 +83,21 @@ class Pairs:
     n_stars: int
     least: float
 
-    @property
+    @cached_property
     def sums(self) -> xr.DataArray:
         """Sum of the weights of each setting, (setting,)."""
         return xr.DataArray(np.bincount(self.setting, self.weight, len(LEVELS)), {"setting": list(LEVELS)}, ["setting"])
 
-    @property
+    @cached_property
     def judged(self) -> np.ndarray:
         """Which settings weigh enough, their numbers."""
         return np.flatnonzero(self.sums.values >= self.least)
+
+    @property
+    def too_light(self) -> str:
+        """Why no setting can be judged, where none weighs enough."""
+        sums = f"in no setting do their weights sum to more than {float(self.sums.max()):.2g}"
+        return f"{len(self.first)} pairs; {sums}, and {self.least:g} are asked for"
 
 
 def truth_of(record: xr.Dataset, truth: Truth) -> np.ndarray:
@@ -147,8 +155,7 @@ def wrong_weights(
     setting can be judged.
     """
     if not pairs.judged.size:
-        largest = float(pairs.sums.max())
-        raise ValueError(f"pairs weigh {largest:.2g} in sum at most in a setting; {pairs.least:g} are asked for")
+        raise ValueError(f"sign error: no setting can be judged: {pairs.too_light}")
     one = measure[pairs.first] if of_first is None else of_first
     with np.errstate(invalid="ignore"):
         says = np.nan_to_num(np.sign(measure[pairs.second] - one))
@@ -167,6 +174,7 @@ def mean_error(wrong: np.ndarray, total: np.ndarray) -> np.ndarray:
         return np.nanmean(wrong / np.where(total > 0, total, np.nan), -1)
 
 
+@cache
 def drawn_stars(n: int) -> np.ndarray:
     """How often each of n stars is drawn, (draw, star)."""
     stream = Stream.of("fresh networks")
@@ -194,11 +202,11 @@ def sign_error(measure: np.ndarray, pairs: Pairs, of_first: np.ndarray | None = 
     return SignError(float(mean_error(wrong.sum(0), total.sum(0))), mean_error(times @ wrong, times @ total))
 
 
-def sign_errors(record: xr.Dataset, pairs: Pairs) -> dict[str, SignError]:
-    """Of all measures of the book that give one number for each network, by name."""
+def sign_errors(record: xr.Dataset, pairs: Pairs, names: Iterable[str] = ()) -> dict[str, SignError]:
+    """Of measures of the book, those of these ``names`` or all, by name."""
     hidden = without_test(record)
     with np.errstate(divide="ignore"):  # the logarithm of a margin or a gradient that is 0
-        values = {name: of(hidden).values.astype(float) for name, of in MEASURES.items()}
+        values = {name: MEASURES[name](hidden).values.astype(float) for name in names or MEASURES}
     return {name: sign_error(one, pairs) for name, one in values.items()}
 
 

@@ -13,7 +13,7 @@ for gaps measured on n samples: the weights of their public program. An environm
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +31,7 @@ __all__ = [
     "compared",
     "gap",
     "in_words",
+    "judge_all",
     "judged",
     "leaderboard",
     "pairs_of",
@@ -48,12 +49,14 @@ class Judgement:
 
     ``errors`` (environment) are sign errors, 0.5 of a coin; ``mean`` and ``worst`` over environments, with intervals
     from stars drawn anew; ``runs`` is (sum of wrong weights, sum of weights), each (star, environment).
+    ``n_environments`` counts those, too, whose pairs weigh too little to be among them.
     """
 
     errors: xr.DataArray
     mean: Estimate
     worst: Estimate
     runs: tuple[np.ndarray, np.ndarray]
+    n_environments: int
 
     @property
     def where(self) -> str:
@@ -112,7 +115,13 @@ def judged(
     runs = table["wrong"][names].to_numpy(), table["total"][names].to_numpy()
     errors = xr.DataArray(runs[0].sum(0) / runs[1].sum(0), {"environment": names}, ["environment"])
     mean, worst = (bootstrap(of, *runs).map(lambda end: float(np.clip(end, 0.0, 1.0))) for of in (_mean, worst_of))
-    return Judgement(errors, mean, worst, runs)
+    return Judgement(errors, mean, worst, runs, pairs["environment"].nunique())
+
+
+def judge_all(record: xr.Dataset, names: Iterable[str] = (), equal: bool = False) -> dict[str, Judgement]:
+    """Judge measures of the book, those of these ``names`` or all, on the same pairs, by name."""
+    pairs = pairs_of(record)
+    return {name: judged(MEASURES[name], record, pairs, equal) for name in names or MEASURES}
 
 
 def compared(one: Judgement, rival: Judgement) -> Estimate:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import get_args
 
 import numpy as np
 import pandas as pd
@@ -10,11 +11,12 @@ import xarray as xr
 
 from deepmech.core.estimates import Estimate, bootstrap
 from deepmech_book.bench import fresh_networks, judge
-from deepmech_book.bench.fresh_networks import Pairs, SignError
+from deepmech_book.bench.fresh_networks import BEND, Pairs, Part, SignError, Truth
 from deepmech_book.bench.judge import Judgement
 from deepmech_book.bench.measures import HELD_OUT
 
-__all__ = ["errors_of_parts", "least_worst", "mean_and_worst"]
+__all__ = ["by_part_and_truth", "errors_by_environment", "errors_of_parts", "least_worst", "mean_and_worst",
+           "summaries_of_parts"]  # fmt: skip
 
 
 def mean_and_worst(table: pd.DataFrame) -> tuple[xr.DataArray, tuple[xr.DataArray, xr.DataArray]]:
@@ -60,6 +62,42 @@ def errors_of_parts(
         return xr.DataArray(np.array(rows), names, list(names))
 
     return table(None), (table(0), table(1)), found
+
+
+def errors_by_environment(found: Mapping[str, Judgement]) -> xr.DataArray:
+    """Sign errors of some measures in every environment, (environment, measure)."""
+    each = xr.concat([one.errors for one in found.values()], xr.Variable("measure", list(found)))
+    return each.transpose("environment", "measure")
+
+
+def summaries_of_parts(
+    records: Mapping[str, xr.Dataset], pairs: Mapping[str, Pairs], found: Mapping[str, Mapping[str, SignError]]
+) -> pd.DataFrame:
+    """What sign errors on the test loss lie between: a coin's band and the twins' floor, and those of some measures.
+
+    Arguments are by part; ``found`` is the last of :func:`errors_of_parts`.
+    """
+    rows = {
+        part: {
+            "coin, 95 % of": "{:.2f} to {:.2f}".format(*fresh_networks.coin(pairs[part])),
+            "the twin in place of the first network": fresh_networks.noise_floor(record, pairs[part], "loss").value,
+            "bend": found[part][BEND].value,
+            "training loss": found[part]["training loss"].value,
+            "bend less the median of the others": fresh_networks.less_median(found[part], pairs[part].n_stars).value,
+        }
+        for part, record in records.items()
+    }
+    return pd.DataFrame(rows)
+
+
+def by_part_and_truth(records: Mapping[Part, xr.Dataset]) -> pd.DataFrame:
+    """Sign errors of all measures where every pair counts alike, by part and what is true of test samples."""
+    found = {
+        f"{part}, test {truth}": fresh_networks.sign_errors(one, fresh_networks.pairs_of(one, part, truth, equal=True))
+        for part, one in records.items()
+        for truth in get_args(Truth)
+    }
+    return pd.DataFrame({title: {name: one.value for name, one in errors.items()} for title, errors in found.items()})
 
 
 def _number(error: SignError, end: int | None) -> float:
