@@ -12,7 +12,7 @@ and the *sign error* of the measure is its mean over settings.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Literal
@@ -225,7 +225,7 @@ def beside_null(one: SignError, null: SignError, n_stars: int) -> Estimate:
     return Estimate(one.value, *one.interval, n_stars, "", null.value, (float(less[0]), float(less[1])))
 
 
-def less_median(errors: dict[str, SignError], n_stars: int) -> Estimate:
+def less_median(errors: Mapping[str, SignError], n_stars: int) -> Estimate:
     """The bend's sign error less the median over the other measures that see no validation split."""
     others = [name for name in errors if name != BEND and name not in HELD_OUT]
     value = errors[BEND].value - float(np.median([errors[name].value for name in others]))

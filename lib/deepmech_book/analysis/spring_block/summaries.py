@@ -13,7 +13,6 @@ from scipy.stats import t as student
 
 from deepmech.core.estimates import Estimate, bootstrap, estimate, spearman, two_decimals
 from deepmech.metrics.curvature import curvature
-from deepmech.sweeps import sweep_of
 from deepmech_book.sweeps.spring_block.networks import PANELS
 
 N_SHIFTS, N_DRAWS = 201, 300
@@ -351,11 +350,3 @@ def wider(found: Estimate, looks: int) -> Estimate:
     grown = np.divide(*student.ppf([1 - 0.025 / looks, 0.975], (found.n or 1) - 1))
     low, high = (found.value + grown * (end - found.value) for end in found.interval)
     return replace(found, low=low, high=high)
-
-
-def origin(*results: xr.Dataset) -> str:
-    """Which networks a claim is measured on, in words, for its detail."""
-    sweeps = [sweep_of(result) for result in results]
-    words = ", ".join(f"{sweep.n_cells} networks ({sweep.name})" for sweep in sweeps)
-    stored = all(result.attrs["obtained"].startswith("shipped") for result in results)
-    return f"Of {words}, {'stored with the book' if stored else 'not all of them stored with the book'}."

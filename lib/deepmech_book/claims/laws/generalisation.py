@@ -110,8 +110,9 @@ def more_median(networks: xr.Dataset) -> Measurement:
 def _beside_training_loss(networks: xr.Dataset, pairs: Pairs) -> Measurement:
     if not pairs.judged.size:
         return Measurement(not_testable=pairs.too_light)
-    errors = fresh_networks.sign_errors(networks, pairs, [BEND, "training loss"])
-    return Measurement(fresh_networks.beside_null(*errors.values(), pairs.n_stars))
+    names = [BEND, "training loss"]
+    own, null = fresh_networks.sign_errors(networks, pairs, names).values()
+    return Measurement(fresh_networks.beside_null(own, null, pairs.n_stars))
 
 
 def _less_median(networks: xr.Dataset, pairs: Pairs) -> Measurement:
