@@ -255,26 +255,21 @@ def worth(toy: bool, seeds: int | None) -> Iterator[Sweep]:
     written = yaml.safe_load((ROOT / "notebooks" / "profiles" / "paper.yml").read_text(encoding="utf-8"))
     glass, rest = written["glass/relaxation"], written["glass/transitions"]
     made = walks.sweeps(glass["dataset"], glass["changes"] | ({} if seeds is None else {"n_seeds": seeds}))
-    wide, stages = written["spring_block/figures_s4_to_s9"], written["spring_block/convolutional"]
-    images = {"name": "mnist", "n_train": 2560}
-    axes = zip(wide["batch_sizes_s6"], wide["slopes_s6"], wide["n_seeds_s6"], strict=True)
-    grids = [{"values": batches, "slopes": slopes, "n_seeds": n} for batches, slopes, n in axes]
-    s6 = [
-        networks.diagram(figure, {**images, "size": round(w**0.5)}, **grid, network={"width": w})
-        for figure, w, grid in zip(("S6a", "S6b"), wide["widths_s6"], grids, strict=True)
-    ]
+    wide, stages = written["spring_block/figures_s5_to_s9"], written["spring_block/convolutional"]
+    images = {name: name for name in ("mnist", "fashion-mnist", "cifar10")}
+    s6 = networks.supplement(images, wide["wide_layers"])
     data = {"name": rest["dataset"], "n_data": rest["n_data"]}
     at_rest = {"gain": rest["gain"], "sgd_steps": rest["sgd_steps"], "learning_rate": rest["sgd_rate"]}
     at_rest |= {"descent_steps": rest["descent_steps"], "slow_steps": rest["slow_steps"]}
     decays, n = rest["regularisations_c"], rest["n_seeds_c"]
-    yield s6[0]
+    yield s6["S6(a), width 400"]
     yield convolutional.dropout_raised(
         stages["dataset"], stages["n_seeds"], stages["stage"], stages["learning_rate"], n_records=6
     )
     yield made["regularised"]
     yield made["underparameterised"]
     yield minima.plane(data, [rest["width_c"]], decays, n, at_rest, "ttt")
-    yield s6[1]
+    yield s6["S6(b), width 2500"]
     yield made["overparameterised"]
 
 

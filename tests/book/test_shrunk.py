@@ -21,7 +21,6 @@ DIAGRAMS = {
     "learning_rates": [0.0001, 0.001, 0.01],
     "dropouts": [0.0, 0.08, 0.28],
     "data_noises": [0.0, 0.3, 0.7],
-    "datasets_s6": [SMALL, SMALL],
     "dataset_s7": SMALL | {"name": "fashion-mnist"},
     "photographs": SMALL,  # of the stand-in's photographs so few have not all classes
     "n_train": 60,
@@ -48,7 +47,7 @@ PAGES = {
     "elastic_sde/collapse": (20, {}),
     "spring_block/linear_networks": (20, {"duration": 1.0}),
     "spring_block/convolutional": (100, {"dataset": SMALL | {"n_test": 50}}),
-    "spring_block/figures_s4_to_s9": (50, DIAGRAMS | {"training": {"epochs": 4}}),
+    "spring_block/figures_s5_to_s9": (50, DIAGRAMS | {"training": {"epochs": 4}}),
     "elastic_sde/logits": (100, {}),
     "elastic_sde/effects": (100, {}),
     "elastic_sde/corruption": (100, {}),

@@ -34,6 +34,14 @@ def straight_cells_win(true, rng):
     return {"diagrams": made, "fresh": {"(c)": second.isel(seed=slice(10, None)).sel(cells)}}
 
 
+@pairs.of("A.S9.bent_is_better")
+def bent_cells_win(true, rng):
+    """Of the null, the straight cells of one of two diagrams are the most accurate, or all cells are."""
+    return straight_cells_win(False, rng) if not true else {
+        "diagrams": {depth: best_at(rng, 0.2, noise="learning_rate") for depth in ("S9(a)", "S9(b)")}, "fresh": {}
+    }  # fmt: skip
+
+
 @pairs.of("A.1.best_cell")
 def the_best_cell_is_straight(true, rng):
     return {"diagrams": {"(b)": best_at(rng, 0.0, noise="learning_rate"), "(c)": best_at(rng, 0.0 if true else 0.12)}}

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from deepmech.core.estimates import Estimate
+from deepmech.core.estimates import Estimate, estimate, stack
 from deepmech.core.labels import over
 from deepmech.metrics.curvature import curvature
+from deepmech.plots.phase_diagram import noise_of
 from deepmech_book import figures
 from deepmech_book.figures import Picture
 
@@ -23,25 +24,41 @@ __all__ = [
     "chain_ends",
     "chain_in_time",
     "creeping",
+    "curvatures_in_two_metrics",
     "curves_by_epoch",
     "curves_of_stages",
     "diagram",
     "effective_frictions",
     "few_networks",
     "fitted_in_time",
+    "fitted_number",
     "friction_law",
+    "gains_of_bent_cells",
+    "growth_of_noise",
     "layers_in_training",
+    "linear_networks",
+    "linear_networks_by_step",
     "mean_images",
     "mean_velocities",
     "network_beside_chain",
     "network_ends",
     "network_in_time",
+    "networks_and_fits",
     "networks_by_noise",
+    "noise_by_layer",
     "overdamped_limit",
     "phases",
     "relu_by_dropout",
+    "ruler_extensions",
+    "ruler_shapes",
+    "ruler_unevenness",
     "steps_by_time_step",
+    "straightest_and_best",
+    "training_and_test",
+    "two_metrics",
+    "two_metrics_by_dropout",
     "widths",
+    "without_friction",
 ]
 
 _BLOCK, _LOAD = r"block $\ell$", r"load $D_\ell$ (in units of $y$)"
@@ -240,23 +257,66 @@ def fitted_in_time(fit: xr.Dataset) -> Picture:
 
 # --- dropout_diagram and noise_diagrams -------------------------------------------------------------------------------
 
-_PANELS = {
-    "data_noise": "Load curves of networks over data noise and negative slope. Accuracy is highest in the cells beside "
-    "the line where the curvature changes sign.",
-    "learning_rate": "Load curves of networks over learning rate and negative slope, from concave curves at small "
-    "rates to convex ones at large rates.",
-    "dropout": "A grid of small load curves. In the upper right corner, ReLU without dropout, they bulge upwards; "
-    "towards more dropout and towards linear networks they straighten and then sag. The cells of highest accuracy lie "
-    "along the line where the curvature changes sign.",
-    "batch_size": "Load curves of networks over batch size and negative slope: concave curves for large batches and "
-    "ReLU on the upper right, convex ones for small batches on the left and for linear networks.",
+#: Registry id of the figure, and text alternative, of panels of Fig. 1 by their noise and of the supplement by name.
+_PANELS: dict[str, tuple[str | None, str]] = {
+    "data_noise": (
+        "A.1",
+        "Load curves of networks over data noise and negative slope. Accuracy is highest in the cells beside the line "
+        "where the curvature changes sign.",
+    ),
+    "learning_rate": (
+        "A.1",
+        "Load curves of networks over learning rate and negative slope, from concave curves at small rates to convex "
+        "ones at large rates.",
+    ),
+    "dropout": (
+        "A.1",
+        "A grid of small load curves. In the upper right corner, ReLU without dropout, they bulge upwards; towards "
+        "more dropout and towards linear networks they straighten and then sag. The cells of highest accuracy lie "
+        "along the line where the curvature changes sign.",
+    ),
+    "batch_size": (
+        "A.1",
+        "Load curves of networks over batch size and negative slope: concave curves for large batches and ReLU on the "
+        "upper right, convex ones for small batches on the left and for linear networks.",
+    ),
+    "S5a": ("A.S5", "Depth 6: from concave curves at small rates to convex ones at large rates."),
+    "S5b": ("A.S5", "Depth 12: concave at small rates; convex at large, where accuracy falls."),
+    "S6a": ("A.S6", "Load curves over batch size and negative slope, narrower networks."),
+    "S7a": ("A.S7", "Load curves over data noise and negative slope, trained with Adam."),
+    "S7b": ("A.S7", "Load curves over data noise and slope, by stochastic gradient descent."),
+    "S7b, all samples": (None, "Load curves over data noise and slope; all samples in every step."),
+    "S8": ("A.S8", "Load curves on CIFAR-10 over dropout and slope, beginning with the input."),
+    "S8b": ("A.S8", "The same load curves on CIFAR-10 without the input."),
+    "S9a": ("A.S9", "Twelve-layer networks on CIFAR-10 over learning rate and negative slope."),
+    "S9b": ("A.S9", "Twenty-layer networks on CIFAR-10 over learning rate and negative slope."),
+    "S9a, wide": (None, "Wide twelve-layer networks on CIFAR-10 over learning rate and slope."),
+    "S10": (
+        "A.S10",
+        "A grid of small load curves measured in the second metric, over dropout probability and negative slope.",
+    ),
 }
 
 
-def networks_by_noise(made: xr.Dataset) -> Picture:
-    """One panel of Fig. 1: a diagram of networks over one kind of noise, mean over ``seed``."""
-    (noise,) = set(_PANELS) & set(made.dims)
-    return figures.network_diagram(made.mean("seed", skipna=False), alt=_PANELS[str(noise)], figure="A.1")
+def networks_by_noise(made: xr.Dataset, panel: str = "") -> Picture:
+    """A diagram of networks over one kind of noise, mean over ``seed``: of Fig. 1, or a panel of the supplement."""
+    figure, alt = _PANELS[panel or noise_of(made)]
+    return figures.network_diagram(made.mean("seed", skipna=False), alt=alt, figure=figure)
+
+
+def training_and_test(made: xr.Dataset) -> Picture:
+    """Load curves of networks over ``learning_rate``, on both sets of samples, mean over ``seed``."""
+    load = _named_layers(made["load_curve"].mean("seed"))
+    names = {"train": "training samples", "test": "test samples"}
+    return figures.layer_curves(
+        {name: load.sel(split=one, drop=True) for one, name in names.items()},
+        by="learning_rate", by_label="learning rate", y_label=_SEPARATION, figure="A.S4",
+        alt="Two panels of load curves at three learning rates: training, test samples.",
+    )  # fmt: skip
+
+
+def _named_layers(curves: xr.DataArray) -> xr.DataArray:
+    return curves.assign_coords(layer=curves["layer"].astype(str))
 
 
 def phases(chain: xr.Dataset, networks: xr.Dataset) -> Picture:
@@ -313,6 +373,225 @@ def accuracy_and_bend(made: xr.Dataset, falls: Estimate) -> Picture:
     return figures.accuracy_by_bend(
         made.mean("seed", skipna=False), (falls.value, *falls.interval),
         alt="Scatter of test accuracy over the size of the curvature, coloured by dropout.",
+    )  # fmt: skip
+
+
+# --- how_straight -----------------------------------------------------------------------------------------------------
+
+
+def gains_of_bent_cells(gains: Mapping[str, Estimate]) -> Picture:
+    """By how much the best bent cell of each diagram is ahead of its best straight one, in percentage points."""
+    each = stack(gains, "diagram")
+    return figures.dots(
+        each.value, row="diagram", interval=each.interval, level=0.0, x_label="bent minus straight (points)",
+        alt="A row for each diagram, with a dot and a bar; most bars reach over zero.",
+    )  # fmt: skip
+
+
+def straightest_and_best(straightest: Mapping[str, Estimate], best: Mapping[str, Estimate]) -> Picture:
+    """Of each diagram, the curvature from which accuracy falls, and that of the most accurate cell."""
+    numbers = {"c₀, where it falls": stack(straightest, "diagram"), "of the best cell": stack(best, "diagram")}
+    both = stack(numbers, "number")
+    return figures.dots(
+        both.value, row="diagram", by="number", interval=both.interval, level=0.0, x_label="signed curvature",
+        alt="Two dots and bars a diagram, most of them a little right of zero: concave.",
+    )  # fmt: skip
+
+
+# --- linear_networks --------------------------------------------------------------------------------------------------
+
+
+def linear_networks(made: xr.Dataset) -> Picture:
+    """Load curves of a deep linear network over ``training``, mean over ``seed``."""
+    return figures.load_curves(
+        made["load_curve"].mean("seed"), by="training", layer="layer", y_label=_SEPARATION, figure="A.5",
+        alt="Small and printed large steps: one straight line; dropout, large steps sag.",
+    )  # fmt: skip
+
+
+def linear_networks_by_step(made: xr.Dataset) -> Picture:
+    """The same over ``learning_rate``."""
+    return figures.load_curves(
+        made["load_curve"].mean("seed"), by="learning_rate", layer="layer", label="step size {}", y_label=_SEPARATION,
+        alt="Load curves for several step sizes, which sag the more the larger the step.",
+    )  # fmt: skip
+
+
+def without_friction(run: xr.Dataset) -> Picture:
+    """Chains without friction to the right, over ``noise``."""
+    return figures.load_curves(
+        run["load_curve"], by="noise", run="run", label=r"$\varepsilon$ = {}", x_label=_BLOCK, y_label=_LOAD,
+        alt="Load curves: straight without noise, one sag for all of the stronger noises.", figure="A.5",
+    )  # fmt: skip
+
+
+# --- asymmetric_noise -------------------------------------------------------------------------------------------------
+
+
+def noise_by_layer(relative: xr.DataArray) -> Picture:
+    """Noise over signal over ``layer``, ``at_epoch`` and ``slope``, mean over ``seed``, of two kinds of ``noise``."""
+    # Of layer 1 under dropout, which comes before its own, there is none.
+    mean = _named_layers(np.log10(relative.where(relative > 1e-6)).mean("seed"))
+    return figures.layer_curves(
+        {
+            f"{kind}, {_NAMED.get(slope, f'slope {slope:g}')}": mean.sel(noise=kind, slope=slope, drop=True)
+            for kind in ("dropout", "data noise")
+            for slope in mean["slope"].values
+        },
+        by="at_epoch", by_label="epoch", y_label="noise / signal (log₁₀)",
+        alt="Six panels of relative noise over seven layers at three epochs, for dropout and for noise of data at "
+        "three slopes. Before training the noise rises with depth or is flat. At the end it is still higher in the "
+        "last layer than in the second under dropout in the networks that are not ReLU, rises and falls again in ReLU, "
+        "and falls or levels off where the data are noisy.",
+    )  # fmt: skip
+
+
+_NAMED = {0.0: "ReLU", 1.0: "linear"}
+
+
+def growth_of_noise(growth: xr.DataArray) -> Picture:
+    """Growth of noise from layer to layer, over ``noise``, ``slope``, ``strength`` and ``seed``."""
+    words = [f"{kind}, slope {slope:g}" for kind in growth["noise"].values for slope in growth["slope"].values]
+    cases = growth.stack(case=["noise", "slope"]).drop_vars(["case", "noise", "slope"]).assign_coords(case=words)
+    return figures.dots(
+        cases.mean("seed"), row="case", by="strength", interval=estimate(cases, "seed", "symmetric").interval,
+        level=0.0, x_label="growth of noise / signal (log₁₀)",
+        alt="Nine rows of three dots: dropout, data noise and small batches at three slopes each. Dropout lies to the "
+        "right of zero at slopes 0.4 and 1 and about zero at slope 0; data noise lies to the left in all rows; small "
+        "batches lie on both sides.",
+    )  # fmt: skip
+
+
+# --- metrics_compared -------------------------------------------------------------------------------------------------
+
+
+def curvatures_in_two_metrics(in_d: xr.Dataset, in_d_hat: xr.Dataset, rank: Estimate) -> Picture:
+    """Curvature of every cell of a diagram in one metric over that in the other, means over ``seed``."""
+    one, other = (made["curvature"].mean("seed") for made in (in_d, in_d_hat))
+    return figures.scatter(
+        one, other, colour=one["slope"].broadcast_like(one).transpose(*one.dims),
+        colour_label=r"negative slope $\alpha$", rank=(rank.value, *rank.interval),
+        x_label="curvature of $D$", y_label=r"curvature of $\hat D$",
+        alt="Scatter of the curvature in one metric over the curvature in the other, coloured by negative slope.",
+    )  # fmt: skip
+
+
+def two_metrics(few: xr.Dataset) -> Picture:
+    """Load curves of training samples in both metrics, of networks over ``slope`` trained for the page."""
+    few = few.sel(split="train", drop=True)
+    return figures.layer_curves(
+        {"$D$": _named_layers(few["load_curve"]), r"$\hat D$": _named_layers(few["load_curve_hat"])},
+        by="slope", by_label=r"negative slope $\alpha$", y_label="separation",
+        alt="Two panels, one for each metric, with load curves of a ReLU and of a linear network over eight layers.",
+    )  # fmt: skip
+
+
+def two_metrics_by_dropout(made: xr.Dataset) -> Picture:
+    """Load curves in both metrics of ReLU and of linear networks over ``dropout``, mean over ``seed``."""
+    mean = _named_layers(made["load_curve"].mean("seed"))
+    return figures.layer_curves(
+        {
+            f"{kind}, {name}": mean.sel(slope=slope, metric=metric, drop=True)
+            for slope, kind in _NAMED.items()
+            for metric, name in (("D", "$D$"), ("D_hat", r"$\hat D$"))
+        },
+        by="dropout", by_label="dropout probability", y_label="separation", figure="A.S11",
+        alt="Four panels of load curves for several dropout probabilities: ReLU networks above, linear ones below, the "
+        "first metric on the left, the second on the right. The curves of the two metrics bend alike in ReLU networks.",
+    )  # fmt: skip
+
+
+# --- folding_ruler ----------------------------------------------------------------------------------------------------
+
+
+def ruler_shapes(position: xr.DataArray) -> Picture:
+    """The first run of each ``pull``."""
+    return figures.folding_ruler(
+        position.isel(run=0, drop=True), figure="A.S1",
+        alt="Zig-zag shapes of a folding ruler during three pulls. Pulled slowly, the pairs near the hand open wide "
+        "and those near the pin stay folded. Jerked along the line, open and closed pairs alternate without order. "
+        "Shaken sideways, all pairs open alike.",
+    )  # fmt: skip
+
+
+def ruler_extensions(final: xr.DataArray, slow: xr.DataArray) -> Picture:
+    """Extension of each ``pair`` at the end of each ``pull``, mean over ``run``, and the slow pull in closed form."""
+    return figures.lines(
+        final.mean("run"), x="pair", by="pull", interval=estimate(final, "run", "skewed").interval,
+        theory=slow.expand_dims(pull=["slow"]), theory_label="slow pull, closed form",
+        x_label="pair, counted from the pin", y_label="extension (straight = 1)",
+        alt="Final extension against pair. The slow pull rises from folded pairs at the pin to nearly straight ones at "
+        "the hand and follows the closed form. Shaken sideways it is flat at 0.6. Jerked along the line it scatters "
+        "around 0.6.",
+    )  # fmt: skip
+
+
+_SHAKEN = {
+    "jerk_speed": (
+        "jerk speed (unit: 2√(τ/m))",
+        "Relative unevenness against jerk speed for three table frictions. With jerks all curves lie above one, "
+        "highest for the smallest friction.",
+    ),
+    "shake_speed": (
+        "shaking speed $c$ (unit: 2√(τ/m))",
+        "Relative unevenness against sideways shaking speed for three table frictions. All curves fall towards zero.",
+    ),
+}
+
+
+def ruler_unevenness(uneven: xr.DataArray) -> Picture:
+    """Unevenness relative to a slow pull, over ``table_friction``, ``run`` and ``jerk_speed`` or ``shake_speed``."""
+    (by,) = set(_SHAKEN) & set(map(str, uneven.dims))
+    x_label, alt = _SHAKEN[by]
+    # Of what is not random one run stands for all.
+    interval = estimate(uneven, "run", "skewed").interval if uneven.sizes["run"] > 1 else None
+    return figures.lines(
+        uneven.mean("run"), x=by, by="table_friction", label="f = {}", interval=interval, level=1.0, level_label="slow",
+        x_label=x_label, y_label="unevenness, relative to slow", alt=alt,
+    )  # fmt: skip
+
+
+# --- friction_fitted --------------------------------------------------------------------------------------------------
+
+
+def networks_and_fits(load: xr.DataArray, fitted: xr.DataArray) -> Picture:
+    """The first network without and with most dropout, each beside its chain, of the smallest ``slope``."""
+    corners = {"ReLU": load["dropout"].min(), "ReLU, much dropout": load["dropout"].max()}
+    four = {
+        f"{kind}, {of}": one.sel(slope=load["slope"].min(), dropout=dropout, seed=0, drop=True)
+        for kind, dropout in corners.items()
+        for of, one in (("network", load), ("chain", fitted))
+    }
+    panel = xr.Variable("panel", list(four))
+    return figures.trajectories(
+        xr.concat(four.values(), panel, coords="minimal", compat="override"), **{**_EPOCHS, "panel": "panel"},
+        columns=2, y_label=_SEPARATION,
+        alt="Four panels of data separation over epochs, one line per layer: two networks, each followed by its fitted "
+        "chain. In the networks the curve of layer 0 rises, in the chains it is level.",
+    )  # fmt: skip
+
+
+_FITTED = {
+    "friction_right": (
+        r"fitted friction $\mu_\rightarrow$",
+        "A plane of dropout and negative slope, shaded by the friction of the fitted chains. It does not grow towards "
+        "the top, and large values lie scattered.",
+    ),
+    "noise_bar": (
+        r"logarithm (base 10) of fitted noise $\bar\varepsilon$",
+        "A plane of dropout and negative slope, shaded by the noise of the fitted chains. It is largest at slope 0, "
+        "and does not grow with dropout.",
+    ),
+}
+
+
+def fitted_number(fit: xr.Dataset, name: str) -> Picture:
+    """``friction_right``, or the logarithm of ``noise_bar``, of the chains fitted to a plane of networks."""
+    label, alt = _FITTED[name]
+    number = fit[name] if name == "friction_right" else np.log10(fit[name])
+    return figures.heat(
+        number.mean("seed"), x="dropout", y="slope", label=label, x_label="dropout", y_label=r"negative slope $\alpha$",
+        alt=alt,
     )  # fmt: skip
 
 

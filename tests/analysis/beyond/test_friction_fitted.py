@@ -36,3 +36,17 @@ def test_chains_in_order_have_the_numbers_found_and_what_was_left_over():
         noise_bar=given.noise_bar.copy(data=np.sort(numbers["noise_bar"], 1)),
     )
     np.testing.assert_allclose(ordered - 0.5, chain_fits.curves_of(wanted, fit["load_curve"]), atol=1e-12)
+
+
+def test_a_table_says_what_numbers_follow_and_how_often_they_end_at_a_bound():
+    names = ("friction_right", "friction_left", "noise_bar", "time")
+    fit = xr.Dataset({name: xr.DataArray(DROPOUT + 0 * SLOPE, CELLS) for name in names})
+    fit["friction_left"] = fit["friction_left"].copy(data=-SLOPE - DROPOUT / 10)
+    line, bump = (xr.DataArray(one, dims="layer") for one in ([1.0, 0.5, 0.0], [0.0, 0.1, 0.0]))
+    bent = line + xr.DataArray(SLOPE, CELLS) * bump
+    table = friction_fitted.table_of_numbers(bent.expand_dims(at_epoch=2), fit)
+    assert table.loc["noise"].tolist() == ["1.00", "0.00", "0.25", "0.25"]
+    assert table.loc["friction to the left"].tolist() == ["-1.00", "-1.00", "0.08", "0.08"]
+    assert table.loc["bend of the last curve, no fit", ["with slope", "share at the largest"]].tolist() == ["1.00", "–"]
+    scores = {"chain": xr.Dataset({"r2": xr.DataArray(SLOPE, CELLS)})}
+    assert friction_fitted.table_of_scores(scores)["chain"] == 0.5

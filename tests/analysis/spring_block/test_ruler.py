@@ -6,7 +6,7 @@ import xarray as xr
 
 from deepmech import Pull, Ruler, over, simulate
 from deepmech.simulators.folding_ruler import slow_profile
-from deepmech_book.analysis.spring_block.ruler import unevenness
+from deepmech_book.analysis.spring_block.ruler import side_by_side, unevenness
 
 RULER = Ruler(n_pairs=6, table_friction=over("table_friction", [0.1, 0.3]))
 
@@ -24,3 +24,8 @@ def test_unevenness_is_one_of_the_slow_profile_and_scales_with_the_distance_from
 def test_a_slow_pull_is_nearly_as_uneven_as_an_infinitely_slow_one():
     run = simulate(RULER, Pull(extension=0.6, duration=2000.0), n_frames=2)
     assert unevenness(run, RULER, 0.6).values == pytest.approx(1.0, abs=0.05)
+
+
+def test_a_pull_without_chance_stands_beside_each_run_of_a_random_one():
+    one, three = (xr.Dataset({"extension": xr.DataArray(np.arange(n), dims="run")}) for n in (1, 3))
+    assert side_by_side({"slow": one, "jerked": three})["extension"].values.tolist() == [[0, 0, 0], [0, 1, 2]]

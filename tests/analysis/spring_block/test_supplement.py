@@ -5,7 +5,8 @@ import pytest
 import xarray as xr
 
 from deepmech.metrics.curvature import curvature
-from deepmech_book.analysis.spring_block import supplement
+from deepmech_book.analysis.spring_block import summaries, supplement
+from deepmech_book.sweeps.spring_block import networks
 
 
 def straight(lift, n_seeds=3):
@@ -90,3 +91,19 @@ def test_widths_are_logarithms_of_means_over_seeds():
     found = supplement.widths_of_classes(made)
     assert found.network.values.tolist() == ["untrained", "no dropout"]
     np.testing.assert_allclose(found.values.ravel(), np.log([2, 4]))
+
+
+def test_photographs_are_drawn_from_layer_1_on_where_the_paper_does():
+    curve = xr.DataArray([9.0, 3.0, 2.0, 1.0], {"layer": range(4)})
+    made = xr.Dataset({"load_curve": curve, "curvature": curvature(curve)})
+    drawn = summaries.as_drawn({networks.TITLES[figure]: made for figure in ("S7a", "S8", "S9b")})
+    assert [one.sizes["layer"] for one in drawn.values()] == [4, 4, 3, 3]
+    assert list(drawn)[2] == "S8(b), the same from layer 1"
+    assert float(drawn["S8(b), the same from layer 1"]["curvature"]) == pytest.approx(0, abs=1e-12)
+
+
+def test_the_same_cells_of_two_diagrams():
+    cells = {"slope": [0.0, 0.5, 1.0], "dropout": [0.0, 0.1], "seed": range(4)}
+    whole = xr.Dataset({"curvature": xr.DataArray(np.arange(24.0).reshape(3, 2, 4), cells)})
+    part = whole.sel(slope=[0.0, 1.0], dropout=[0.1], seed=[0, 1])
+    xr.testing.assert_identical(supplement.same_cells(whole, part * 0), part)

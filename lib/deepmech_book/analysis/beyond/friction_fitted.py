@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from deepmech.core.estimates import Estimate, estimate
 from deepmech.core.random import Stream
+from deepmech.metrics.curvature import curvature
 from deepmech_book.analysis.spring_block import chain_fits
 from deepmech_book.analysis.spring_block.summaries import rank_along, wider
 
@@ -58,3 +62,38 @@ def in_order(load: xr.DataArray, fit: xr.Dataset) -> xr.DataArray:
     fitted = fit["load_curve"]
     left_over = load.transpose(*fitted.dims) - fitted
     return chain_fits.curves_of(numbers, fitted) + left_over
+
+
+def table_of_numbers(load: xr.DataArray, fit: xr.Dataset) -> pd.DataFrame:
+    """A row for each fitted number, and for two beside them: what it follows, and how often it ends at a bound.
+
+    Rank correlations with ``dropout`` and ``slope``, mean over seeds; shares of fits at the smallest and at the largest
+    value that was tried.
+
+    Parameters
+    ----------
+    load, fit : as for :func:`in_order`.
+    """
+    words = {
+        "friction_right": "friction to the right", "friction_left": "friction to the left", "noise_bar": "noise",
+        "time": "time",
+    }  # fmt: skip
+    fitted = {said: fit[name] for name, said in words.items()}
+    beside = {
+        "friction to the right − to the left": fit["friction_right"] - fit["friction_left"],
+        "bend of the last curve, no fit": curvature(load.isel(at_epoch=-1), "layer"),
+    }
+    rows = {
+        said: {f"with {parameter}": float(follows(number, parameter).mean()) for parameter in ("dropout", "slope")}
+        for said, number in (fitted | beside).items()
+    }
+    for said, number in fitted.items():
+        ends = {"share at the smallest": number.min(), "share at the largest": number.max()}
+        rows[said] |= {name: float((number == end).mean()) for name, end in ends.items()}
+    return pd.DataFrame(rows).T.map(lambda one: "–" if np.isnan(one) else f"{one:.2f}")
+
+
+def table_of_scores(fits: Mapping[str, xr.Dataset]) -> pd.Series:
+    """R² of each kind of fit at the epochs not seen: median over cells, mean over seeds."""
+    scores = {name: float(one["r2"].median(["slope", "dropout"]).mean("seed")) for name, one in fits.items()}
+    return pd.Series(scores, name="R², median over cells").round(2)

@@ -11,6 +11,7 @@ import xarray as xr
 
 from deepmech.core.estimates import Estimate, estimate
 from deepmech.metrics.curvature import curvature
+from deepmech_book.analysis.spring_block.summaries import NetworkDiagram
 from deepmech_book.sweeps.spring_block import networks
 
 
@@ -94,6 +95,19 @@ def table_of_distances(off: Mapping[str, xr.Dataset]) -> pd.DataFrame:
             "load curve, rms": rms(curve), "load curve, mean size": float(abs(curve).mean()),
         }  # fmt: skip
     return pd.DataFrame(rows).T.round(2)
+
+
+def best_cells_in_print(panels: Mapping[str, NetworkDiagram]) -> pd.DataFrame:
+    """A row for each panel of Fig. 1: where accuracy is highest, in these networks and in printed ones, in words."""
+    rows = {}
+    for title, here in panels.items():
+        theirs = NetworkDiagram(printed(here.noise).expand_dims(seed=1))
+        rows[title] = {
+            "c₀, here": str(here.straightest), "c₀, in print": str(theirs.straightest),
+            "best cell, here": str(here.best_curvature), "best cell, in print": str(theirs.best_curvature),
+            "bent − straight, in print": str(theirs.bent_gains),
+        }  # fmt: skip
+    return pd.DataFrame(rows).T
 
 
 def beside_their_accuracy(off: Mapping[str, xr.Dataset], theirs: Mapping[str, xr.Dataset]) -> xr.Dataset:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+import numpy as np
 import xarray as xr
 
 from deepmech.simulators.folding_ruler import Ruler, slow_profile
@@ -25,3 +28,12 @@ def unevenness(run: xr.Dataset, ruler: Ruler, extension: float) -> xr.DataArray:
         Over all other dimensions; 1 where the pull is as uneven as a slow one.
     """
     return run["extension"].isel(frame=-1, drop=True).std("pair") / slow_profile(ruler, extension).std("pair")
+
+
+def side_by_side(pulls: Mapping[str, xr.Dataset]) -> xr.Dataset:
+    """Pulls of one ruler along ``pull``; where nothing is random and ``run`` has one label, it stands for all runs."""
+    n_runs = max(one.sizes["run"] for one in pulls.values())
+    alike = [
+        one.isel(run=np.arange(n_runs) % one.sizes["run"]).assign_coords(run=range(n_runs)) for one in pulls.values()
+    ]
+    return xr.concat(alike, xr.Variable("pull", list(pulls)))

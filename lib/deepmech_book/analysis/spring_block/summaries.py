@@ -340,6 +340,23 @@ def without_input(made: xr.Dataset) -> xr.Dataset:
     return inside.assign(curvature=curvature(inside["load_curve"]))
 
 
+def as_drawn(made: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
+    """Diagrams by their titles, those of photographs as the paper draws them: of Fig. S8 the networks twice, with the
+    input and from layer 1 on, of Fig. S9 from layer 1 on.
+
+    Parameters
+    ----------
+    made : Dataset by title
+        Of Figs. S8 and S9 as :data:`.networks.TITLES` has them.
+    """
+    drawn: dict[str, xr.Dataset] = {}
+    for title, one in made.items():
+        drawn[title] = without_input(one) if title.startswith("S9") else one
+        if title.startswith("S8"):
+            drawn["S8(b), the same from layer 1"] = without_input(one)
+    return drawn
+
+
 def rank_along(dim: str, one: xr.DataArray, two: xr.DataArray) -> xr.DataArray:
     """Spearman's rank correlation along ``dim``; 0 where one of the two never changes, and so follows nothing."""
     return xr.apply_ufunc(spearman, one, two, input_core_dims=[[dim], [dim]]).fillna(0.0)

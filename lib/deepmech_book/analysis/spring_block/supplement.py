@@ -89,6 +89,11 @@ def bend_and_accuracy(networks: Mapping[str, xr.Dataset]) -> pd.DataFrame:
     return pd.DataFrame(rows, index=["curvature", "test accuracy (%)"]).T.round(2)
 
 
+def same_cells(diagram: xr.Dataset, other: xr.Dataset) -> xr.Dataset:
+    """The networks of a diagram at the labels, of cells and of seeds, that another diagram has."""
+    return diagram.sel({dim: other[dim] for dim in other["curvature"].dims})
+
+
 # --- without_norm -----------------------------------------------------------------------------------------------------
 
 

@@ -18,7 +18,7 @@ from deepmech_book.claims.functions import Measurement, measures
 Diagrams = Mapping[str, xr.Dataset]
 
 
-@measures("A.1.best_is_straight", "A.SM.best_is_straight")
+@measures("A.1.best_is_straight", "A.SM.best_is_straight", "A.S9.bent_is_better")
 def best_is_straight(diagrams: Diagrams, fresh: Diagrams) -> Measurement:
     """By how much the best bent cell of every diagram is more accurate than its best straight one, over bars.
 

@@ -1,4 +1,4 @@
-"""Claims of the page spring_block/figures_s4_to_s9: paper A's diagrams at other depths, widths, images and optimisers.
+"""Claims of the page spring_block/figures_s5_to_s9: paper A's diagrams at other depths, widths, images and optimisers.
 
 ``diagrams`` are finished diagrams of networks by name, each over one kind of noise
 (:class:`~deepmech_book.analysis.spring_block.summaries.NetworkDiagram`).
@@ -17,46 +17,6 @@ from deepmech_book.analysis.spring_block.supplement import input_off
 from deepmech_book.claims.functions import Measurement, measures
 
 Diagrams = Mapping[str, xr.Dataset]
-
-
-# --- Figure S4: ``made`` are networks over ``learning_rate`` (three), ``split`` and ``seed`` --------------------------
-
-
-@measures("A.S4.turns")
-def turns(made: xr.Dataset) -> Measurement:
-    """Curvature at the smallest learning rate, and minus that at the largest, on both sets of samples."""
-    ends = made["curvature"].isel(learning_rate=[0, -1])
-    signed = ends * xr.DataArray([1.0, -1.0], {"learning_rate": ends["learning_rate"]})
-    return Measurement(estimate(signed, "seed", "symmetric"))
-
-
-@measures("A.S4.linear")
-def linear(made: xr.Dataset) -> Measurement:
-    """Curvature at the middle learning rate, on both sets of samples."""
-    middle = made["curvature"].isel(learning_rate=1, drop=True)
-    return Measurement(estimate(middle, "seed", "symmetric"))
-
-
-@measures("A.S4.accuracies")
-def accuracies(made: xr.Dataset) -> Measurement:
-    """Accuracy on test samples, in per cent, by learning rate."""
-    return Measurement(estimate(_test(made), "seed", "symmetric"))
-
-
-@measures("A.S4.best")
-def best(made: xr.Dataset) -> Measurement:
-    """Accuracy where the curve of training samples is straightest, less that at each other learning rate."""
-    bend, test = made["curvature"].sel(split="train", drop=True), _test(made)
-    straightest = abs(bend.mean("seed")).idxmin("learning_rate")
-    ahead = test.sel(learning_rate=straightest, drop=True) - test.drop_sel(learning_rate=straightest)
-    return Measurement(estimate(ahead, "seed", "symmetric"))
-
-
-def _test(made: xr.Dataset) -> xr.DataArray:
-    return 100 * made["accuracy"].sel(split="test", drop=True)
-
-
-# --- Figures S5 to S9 -------------------------------------------------------------------------------------------------
 
 
 @measures("A.SM.noise_bends", "A.S7.b.noise_bends")
