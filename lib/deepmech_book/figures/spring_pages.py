@@ -431,7 +431,8 @@ def without_friction(run: xr.Dataset) -> Picture:
 def noise_by_layer(relative: xr.DataArray) -> Picture:
     """Noise over signal over ``layer``, ``at_epoch`` and ``slope``, mean over ``seed``, of two kinds of ``noise``."""
     # Of layer 1 under dropout, which comes before its own, there is none.
-    mean = _named_layers(np.log10(relative.where(relative > 1e-6)).mean("seed"))
+    noise: xr.DataArray = xr.apply_ufunc(np.log10, relative.where(relative > 1e-6))
+    mean = _named_layers(noise.mean("seed"))
     return figures.layer_curves(
         {
             f"{kind}, {_NAMED.get(slope, f'slope {slope:g}')}": mean.sel(noise=kind, slope=slope, drop=True)
@@ -588,7 +589,7 @@ _FITTED = {
 def fitted_number(fit: xr.Dataset, name: str) -> Picture:
     """``friction_right``, or the logarithm of ``noise_bar``, of the chains fitted to a plane of networks."""
     label, alt = _FITTED[name]
-    number = fit[name] if name == "friction_right" else np.log10(fit[name])
+    number = fit[name] if name == "friction_right" else xr.apply_ufunc(np.log10, fit[name])
     return figures.heat(
         number.mean("seed"), x="dropout", y="slope", label=label, x_label="dropout", y_label=r"negative slope $\alpha$",
         alt=alt,
