@@ -11,11 +11,12 @@ from prose import blocks
 
 from deepmech_book.bench import judged, record
 from deepmech_book.build.sources import Checkout
-from deepmech_book.claims import registry, rules
+from deepmech_book.claims import functions, registry
 
 BOOK = ROOT / "book"
 TEXTS = {path.stem: path.read_text(encoding="utf-8") for path in sorted(BOOK.glob("*.md"))}
 EXTEND = TEXTS["extend"]
+(COPIED,) = yaml.safe_load(blocks(EXTEND, "yaml")[0])
 
 
 def rows(text: str) -> dict[str, int]:
@@ -44,10 +45,19 @@ def test_the_page_to_copy_is_a_page(checkout):
     source = write_notebooks(checkout, a=page).source("springs/a")
     assert source.title == "Does equal friction leave the chain straight?"
     assert set(source.parameters) == {"profile", "n_runs"}
-    (entry,) = yaml.safe_load(blocks(EXTEND, "yaml")[0])
-    assert f'claims.evaluate("{entry["id"]}"' in page
-    rules.Rule.parse(entry["rule"])
-    assert set(entry) <= set(registry.Claim.__dataclass_fields__)
+    assert f'claims.show("{COPIED["id"]}"' in page
+
+
+def test_the_claim_to_copy_tells_truth_from_null_as_the_test_to_copy_says(monkeypatch):
+    claim = registry.Claim(**COPIED)
+    known = {**registry.claims(), claim.id: claim}
+    there: dict = {}
+    for words in ("@measures", "@pairs.of"):
+        exec(next(code for code in blocks(EXTEND, "py") if words in code), there)
+    monkeypatch.setattr(registry, "claims", lambda: known)
+    monkeypatch.setattr(functions, "functions_of", lambda page: {claim.id: there["equal_frictions"]})
+    assert there["equal_frictions"].ids == (claim.id,) and there["pairs"].page == claim.page
+    there["pairs"].check(claim.id)
 
 
 def test_the_law_to_copy_is_judged():

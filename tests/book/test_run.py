@@ -16,11 +16,12 @@ import xarray as xr
 from deepmech import over
 from deepmech.sweeps import Sweep
 from deepmech_book.sweeps.shipped import result
-from deepmech_book import claims, figures
+from deepmech_book import figures
+from deepmech_book.claims.entries import Measurement, judged
 
 powers = result(Sweep("powers", "deepmech.sweeps.example:powers", {"base": over("base", bases)}, {"highest": highest}))
 display(figures.lines(xr.DataArray([0.0, n], {"x": [0, 1]}, "x"), x="x", alt="A line that rises.", figure="A.3"))
-claims.evaluate("A.3.eq8", measured=float(n), expected=3.0, null=0.0)"""
+judged("A.3.eq8", Measurement(float(n), expected=3.0, null=0.0))"""
 OWN = 'profile = "quick"\nn = 3  # springs\nhighest = 2\nbases = [1.0, 2.0]\nwhat = None'
 
 

@@ -3,6 +3,7 @@
 import dataclasses
 
 import pytest
+from entries import entry_of
 from hypothesis import given
 from hypothesis import strategies as st
 from miniature import ROOT, notebook_text, write_notebooks
@@ -24,7 +25,7 @@ def record(claim="A.3.eq8", measured=-0.0497, page=PAGE, interval=None, **number
     if claim == "A.3.eq8":
         numbers = {"expected": -0.05, "null": 0.1, **numbers}
     measured = measured if interval is None else Estimate(measured, *interval)
-    return {"page": page, "profile": "quick", "claim": claims.evaluate(claim, measured, **numbers).to_json()}
+    return {"page": page, "profile": "quick", "claim": entry_of(claim, measured, **numbers).to_json()}
 
 
 SOUND = [record(), record("A.3.concave", 0.164), {"page": PAGE, "figure": "A.3"}]
@@ -186,7 +187,7 @@ def test_the_numbers_of_a_row_have_its_verdict():
             assert tables.verdict_of(line) == row.verdict, row.claim
 
 
-CLAIM = "from deepmech_book import claims\n\nclaims.evaluate('A.3.concave', measured={})"
+CLAIM = "from deepmech_book.claims.entries import Measurement, judged\n\njudged('A.3.concave', Measurement({}))"
 
 
 def test_a_flipped_verdict_stops_the_build_until_it_is_accepted(checkout, monkeypatch, capsys):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from entries import entry_of
 
 from deepmech_book import claims
 from deepmech_book.build.sources import Checkout
@@ -65,7 +66,7 @@ def test_a_figure_without_a_claim_is_a_sketch_or_an_illustration():
 )
 def test_an_unknown_claim_gets_its_neighbours(name, near):
     with pytest.raises(ValueError, match=near.replace(".", r"\.")):
-        claims.evaluate(name, measured=1.0)
+        entry_of(name, measured=1.0)
 
 
 @pytest.mark.parametrize("entry", [{}, {"above": 0, "below": 1}, {"abov": 0}, {"above": 0, "by": 2}])

@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from entries import entry_of
 
 from deepmech.core.estimates import Estimate
 from deepmech_book import claims
@@ -11,8 +12,8 @@ from deepmech_book.claims import registry, tables
 from deepmech_book.claims.display import badge
 from deepmech_book.claims.rules import FAILS, HOLDS, UNDECIDED
 
-EQ8 = claims.evaluate("A.3.eq8", -0.05, expected=-0.05, null=0.1, seeds=20)
-JERKY = claims.evaluate("A.S1.jerky", 1.2)
+EQ8 = entry_of("A.3.eq8", -0.05, expected=-0.05, null=0.1, seeds=20)
+JERKY = entry_of("A.S1.jerky", 1.2)
 PAGES = {c.page: c.page for c in claims.claims().values()}
 
 
@@ -49,10 +50,10 @@ def test_verdicts_are_counted_and_shown_failing_ones_too():
 
 
 def test_checks_errata_and_what_no_paper_says_are_counted_apart_and_chance_is_counted():
-    judged = claims.evaluate("A.S1.jerky", Estimate(0.2, 0.1, 0.3))
-    drawn = claims.evaluate("B.thm31.threshold", measured=2.0)  # the paper leaves this case open
-    obeyed = claims.evaluate("A.5b.noiseless", 0.1, expected=0.1)
-    text = board(judged, EQ8, claims.evaluate("A.errata.fig1b_epochs", measured=0.5), drawn, obeyed)
+    judged = entry_of("A.S1.jerky", Estimate(0.2, 0.1, 0.3))
+    drawn = entry_of("B.thm31.threshold", measured=2.0)  # the paper leaves this case open
+    obeyed = entry_of("A.5b.noiseless", 0.1, expected=0.1)
+    text = board(judged, EQ8, entry_of("A.errata.fig1b_epochs", measured=0.5), drawn, obeyed)
     assert f"papers: 2\u00a0{badge(HOLDS)}." in text
     assert "Consequences that this book draws, which no sentence of a paper makes: 1\u00a0<" in text
     assert f"Errata and remarks, counted apart: 1\u00a0{badge(HOLDS)}." in text
@@ -63,7 +64,7 @@ def test_checks_errata_and_what_no_paper_says_are_counted_apart_and_chance_is_co
 
 
 def test_a_row_holds_all_that_its_verdict_needs_and_another_verdict_stops_the_build():
-    told = claims.evaluate("A.1.accuracy_falls", Estimate(-0.7, -0.75, -0.65, 20, "", -0.6, (-0.2, 0.1)))
+    told = entry_of("A.1.accuracy_falls", Estimate(-0.7, -0.75, -0.65, 20, "", -0.6, (-0.2, 0.1)))
     rows = {row["claim"]: row for row in tables.scoreboard_rows([record(told), record(EQ8)])}
     row = rows["A.1.accuracy_falls"]
     assert (row["less_null_low"], row["less_null_high"]) == (-0.2, 0.1) and row["verdict"] == UNDECIDED
@@ -110,7 +111,7 @@ def test_words_of_a_claim_end_neither_their_line_nor_the_cell_of_a_table(monkeyp
         known = getattr(registry, table)()
         changed = {**known, name: replace(known[name], **{field: "one | two\nthree <b>"})}
         monkeypatch.setattr(registry, table, lambda changed=changed: changed)
-    text = board(EQ8, claims.evaluate("A.S1.jerky", not_testable="a | b"))
+    text = board(EQ8, entry_of("A.S1.jerky", not_testable="a | b"))
     assert "<b>|" not in text and "three &lt;b&gt;" in text and "a | b" in text
     rows = [row for row in tables.papers_markdown(PAGES).splitlines() if row.startswith("| Fig. 3 |")]
     assert "one \\| two three <b>" in rows[0] and rows[0].replace("\\|", "").count("|") == 4
@@ -119,7 +120,7 @@ def test_words_of_a_claim_end_neither_their_line_nor_the_cell_of_a_table(monkeyp
 def test_what_the_authors_could_answer_stands_beside_a_verdict_against_them_only():
     claim = claims.claim("A.1.fitted.epochs")
     assert claim.answer
-    lost, won = claims.evaluate(claim.id, -0.1), claims.evaluate(claim.id, 0.1)
+    lost, won = entry_of(claim.id, -0.1), entry_of(claim.id, 0.1)
     assert claim.answer in repr(lost) and claim.answer not in repr(won)
     lost_line, won_line = (line(board(e), claim.id) for e in (lost, won))
     assert "could answer" in lost_line and "could answer" not in won_line

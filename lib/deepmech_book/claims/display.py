@@ -1,6 +1,6 @@
 """How a claim looks: a line with its verdict, sentence and number, which unfolds; of many numbers a strip plot.
 
-A claim's numbers come as a record, as :meth:`deepmech_book.claims.evaluate.Entry.to_json` makes it.
+A claim's numbers come as a record, as :meth:`deepmech_book.claims.entries.Entry.to_json` makes it.
 """
 
 from __future__ import annotations

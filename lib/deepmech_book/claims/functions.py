@@ -13,32 +13,9 @@ from importlib import import_module
 from typing import Any
 
 from deepmech_book.claims import registry
-from deepmech_book.claims.evaluate import Entry, evaluate
+from deepmech_book.claims.entries import Entry, Measurement, judged
 
 __all__ = ["ClaimFunction", "Measurement", "functions_of", "judged", "measure", "measures", "show"]
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """What a claim's function found in runs; fields as the arguments of :func:`deepmech_book.claims.evaluate`.
-
-    Attributes
-    ----------
-    measured : Estimate, several of them, number, array or DataArray
-        What the claim's ``measure`` asks for.
-    expected, null : Estimate, number or array
-        The number that a ``within`` rule compares with, and the same measurement of the claim's null.
-    detail : str
-        One or two sentences a reader should know.
-    not_testable : str
-        Why these runs cannot decide the claim.
-    """
-
-    measured: Any = None
-    expected: Any = None
-    null: Any = None
-    detail: str = ""
-    not_testable: str | None = None
 
 
 @dataclass(frozen=True)
@@ -117,7 +94,7 @@ def measure(name: str, *runs: Any, seeds: int | None = None, **named: Any) -> En
     Returns
     -------
     Entry
-        As :func:`deepmech_book.claims.evaluate` gives it.
+        As :func:`deepmech_book.claims.entries.judged` gives it.
 
     Raises
     ------
@@ -129,14 +106,6 @@ def measure(name: str, *runs: Any, seeds: int | None = None, **named: Any) -> En
     if name not in functions:
         raise ValueError(f"claim {name} has no function; mark one with @measures({name!r}) in claims/{page}.py")
     return judged(name, functions[name](*runs, **named), seeds)
-
-
-def judged(name: str, found: Measurement, seeds: int | None = None) -> Entry:
-    """What a claim's function found, with the verdict; arguments as for :func:`measure`."""
-    return evaluate(
-        name, found.measured, expected=found.expected, null=found.null, seeds=seeds, detail=found.detail,
-        not_testable=found.not_testable,
-    )  # fmt: skip
 
 
 def show(name: str, *runs: Any, seeds: int | None = None, **named: Any) -> None:

@@ -6,12 +6,13 @@ import re
 import numpy as np
 import pytest
 import xarray as xr
+from entries import entry_of
 from hypothesis import given
 from hypothesis import strategies as st
 
 from deepmech import over
 from deepmech.core.estimates import Estimate
-from deepmech_book import RECORD, claims
+from deepmech_book import RECORD
 from deepmech_book.claims import tables
 from deepmech_book.claims.display import MOST
 from deepmech_book.claims.rules import FAILS, HOLDS, NOT_TESTABLE, TRIVIAL, UNDECIDED, Rule, judge
@@ -127,16 +128,16 @@ def test_a_null_that_is_as_good_makes_a_comparison_trivial():
 
 def test_curves_may_not_rise():
     curve = xr.DataArray([[3.0, 2.0, 2.5], [1.0, 0.5, 0.0]], dims=("mu", "noise"), coords={"noise": [0.0, 0.1, 0.2]})
-    entry = claims.evaluate("A.3.monotone", curve.diff("noise"))
+    entry = entry_of("A.3.monotone", curve.diff("noise"))
     assert entry.verdict == FAILS and entry.measured == 0.5 and entry.at == "noise = 0.2"
-    assert claims.evaluate("A.3.monotone", curve.isel(mu=1, drop=True).diff("noise")).verdict == HOLDS
-    assert claims.evaluate("A.3.monotone", [-0.1, 0.005]).verdict == HOLDS
+    assert entry_of("A.3.monotone", curve.isel(mu=1, drop=True).diff("noise")).verdict == HOLDS
+    assert entry_of("A.3.monotone", [-0.1, 0.005]).verdict == HOLDS
 
 
 def test_the_hardest_element_is_reported_with_its_labels():
     mu = over("friction_right", [0.0, 0.1, 0.4])
     expected = (mu - 0.2) / 2
-    entry = claims.evaluate("A.3.eq8", expected + np.array([0.0, 0.0002, 0.0015]), expected=expected, null=mu)
+    entry = entry_of("A.3.eq8", expected + np.array([0.0, 0.0002, 0.0015]), expected=expected, null=mu)
     assert entry.verdict == HOLDS
     assert (entry.measured, entry.expected, entry.null, entry.count) == (pytest.approx(0.1015), 0.1, 0.4, 3)
     assert entry.at == "friction_right = 0.4"
@@ -145,23 +146,23 @@ def test_the_hardest_element_is_reported_with_its_labels():
 
 
 def test_one_value_is_a_line_and_many_are_drawn_but_a_thousand_not_one_by_one():
-    line = claims.evaluate("A.S1.jerky", [0.2])._repr_html_()
+    line = entry_of("A.S1.jerky", [0.2])._repr_html_()
     assert line.startswith("<details") and "<svg" not in line and "rule &lt; 1" in line
-    many = claims.evaluate("A.S1.jerky", np.linspace(0, 0.9, 1000))
+    many = entry_of("A.S1.jerky", np.linspace(0, 0.9, 1000))
     assert many.strip.count("<circle") == MOST and "1000 values, 0 to 0.90" in many.strip
     assert "strip" not in many.to_json(), "records stay small"
 
 
 def test_a_check_is_marked_and_a_null_that_is_as_good_somewhere_says_where():
-    assert "check</span>" in claims.evaluate("A.5b.noiseless", 0.1, expected=0.1)._repr_html_()
-    assert "check fails</span>" in claims.evaluate("A.5b.noiseless", 0.1, expected=0.2)._repr_html_()
-    found = claims.evaluate("A.1.c.each_layer", [0.3, 0.2], null=[0.1, 0.4])
+    assert "check</span>" in entry_of("A.5b.noiseless", 0.1, expected=0.1)._repr_html_()
+    assert "check fails</span>" in entry_of("A.5b.noiseless", 0.1, expected=0.2)._repr_html_()
+    found = entry_of("A.1.c.each_layer", [0.3, 0.2], null=[0.1, 0.4])
     assert found.verdict == TRIVIAL and "trivial in 1 of 2</span>" in found._repr_html_()
 
 
 def test_labelled_arrays_are_matched_by_name_not_by_position():
     square = xr.DataArray(np.arange(4.0).reshape(2, 2), dims=("a", "b"))
-    entry = claims.evaluate("A.5b.noiseless", square, expected=square.transpose("b", "a"))
+    entry = entry_of("A.5b.noiseless", square, expected=square.transpose("b", "a"))
     assert entry.verdict == HOLDS
 
 
@@ -180,20 +181,18 @@ def test_labelled_arrays_are_matched_by_name_not_by_position():
 )
 def test_what_cannot_be_judged_is_an_error(arguments, words):
     with pytest.raises(ValueError, match=words):
-        claims.evaluate("A.3.eq8", **arguments)
+        entry_of("A.3.eq8", **arguments)
 
 
 def test_a_claim_may_be_beyond_a_profile():
-    entry = claims.evaluate(
-        "A.3.eq8", not_testable="needs noise beyond the quick grid", detail="See the laptop profile."
-    )
+    entry = entry_of("A.3.eq8", not_testable="needs noise beyond the quick grid", detail="See the laptop profile.")
     assert entry.verdict == NOT_TESTABLE
     assert "needs noise beyond" in repr(entry) and entry.to_json()["measured"] is None
 
 
 def test_the_display_carries_the_record_and_needs_no_style():
     found = Estimate(-0.0499, -0.0502, -0.0496, n=20)
-    entry = claims.evaluate("A.3.eq8", found, expected=-0.05, null=0.1, detail="a < b & c")
+    entry = entry_of("A.3.eq8", found, expected=-0.05, null=0.1, detail="a < b & c")
     bundle = entry._repr_mimebundle_()
     assert set(bundle) == {"text/html", "text/plain", RECORD}
     record = json.loads(json.dumps(bundle[RECORD], allow_nan=False))["claim"]
@@ -211,6 +210,6 @@ def test_the_display_carries_the_record_and_needs_no_style():
 )
 def test_a_null_counts_as_better_only_beyond_the_interval_of_the_difference(difference, verdict):
     measured = Estimate(-0.7, -0.75, -0.65, null=-0.8, difference=difference)
-    found = claims.evaluate("A.1.accuracy_falls", measured)
+    found = entry_of("A.1.accuracy_falls", measured)
     assert found.verdict == verdict
     assert "Less its null: [" in found.detail

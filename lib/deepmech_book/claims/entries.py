@@ -1,4 +1,4 @@
-"""One claim, measured: :func:`evaluate` makes an :class:`Entry` of numbers; it shows itself and travels in outputs."""
+"""One claim, measured: of a measurement :func:`judged` makes an :class:`Entry`, which shows itself."""
 
 from __future__ import annotations
 
@@ -13,6 +13,35 @@ from deepmech_book import RECORD
 from deepmech_book.claims import registry
 from deepmech_book.claims.display import claim_line, facts, number, strip
 from deepmech_book.claims.rules import NOT_TESTABLE, Rule, judge
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What a claim's function found in runs.
+
+    Attributes
+    ----------
+    measured : Estimate, several of them, or number, array or DataArray without interval
+        What the claim's ``measure`` asks for. Of an array every element must satisfy the rule; the worst is reported
+        (with its labels, if it has any). The claim is decided only if the whole interval of an estimate lies on one
+        side of the rule, and not testable if it has none. Where the claim names a null, an estimate brings its own and
+        the interval of their difference, in which the claim has to be better. For rules on curves it is the steps of
+        the curve, ``curve.diff(dim)``.
+    expected : number or array
+        What a ``within`` rule compares with; broadcasts against ``measured``. Not needed where the registry has it.
+    null : Estimate, number or array
+        The same measurement of the claim's null. Required if the claim names one.
+    detail : str
+        One or two sentences a reader should know.
+    not_testable : str
+        Why these runs cannot decide the claim; then nothing needs to be measured.
+    """
+
+    measured: Any = None
+    expected: Any = None
+    null: Any = None
+    detail: str = ""
+    not_testable: str | None = None
 
 
 @dataclass(frozen=True)
@@ -57,38 +86,17 @@ class Entry:
         return {"text/html": self._repr_html_(), "text/plain": repr(self), RECORD: {"claim": self.to_json()}}
 
 
-def evaluate(
-    claim: str,
-    measured: Any = None,
-    *,
-    expected: Any = None,
-    null: Any = None,
-    seeds: int | None = None,
-    detail: str = "",
-    not_testable: str | None = None,
-) -> Entry:
-    """Measure a claim of the registry; the verdict follows from the claim's rule.
+def judged(claim: str, found: Measurement, seeds: int | None = None) -> Entry:
+    """What was found of a claim of the registry, with the verdict that follows by the claim's rule.
 
     Parameters
     ----------
     claim : str
         Its id, e.g. ``"A.3.eq8"``.
-    measured : Estimate, several of them, or number, array or DataArray without interval
-        What the claim's ``measure`` asks for. Of an array every element must satisfy the rule; the worst is reported
-        (with its labels, if it has any). The claim is decided only if the whole interval of an estimate lies on one
-        side of the rule, and not testable if it has none. An estimate brings its runs (as ``seeds``), too, and where
-        the claim names a null its own null and the interval of their difference, in which the claim has to be better.
-        For rules on curves it is the steps of the curve, ``curve.diff(dim)``.
-    expected : number or array, optional
-        What a ``within`` rule compares with; broadcasts against ``measured``. Not needed where the registry has it.
-    null : Estimate, number or array, optional
-        The same measurement of the claim's null. Required if the claim names a null.
+    found : Measurement
+        What its function found.
     seeds : int, optional
-        Number of independent seeds behind the measurement.
-    detail : str
-        One or two sentences a reader should know.
-    not_testable : str, optional
-        Why this run cannot decide the claim; then nothing needs to be measured.
+        Number of independent runs behind it; an estimate brings its own.
 
     Returns
     -------
@@ -103,20 +111,22 @@ def evaluate(
 
     Examples
     --------
-    >>> evaluate("A.3.eq8", measured=-0.0497, expected=-0.05, null=0.1).verdict
+    >>> judged("A.3.eq8", Measurement(-0.0497, expected=-0.05, null=0.1)).verdict
     'holds'
-    >>> evaluate("A.S1.jerky", Estimate(0.9, 0.7, 1.1)).verdict
+    >>> judged("A.S1.jerky", Measurement(Estimate(0.9, 0.7, 1.1))).verdict
     'undecided'
     """
+    measured, expected, null = found.measured, found.expected, found.null
+    detail, not_testable = found.detail, found.not_testable
     c = registry.claim(claim)
     interval = difference = None
     if isinstance(measured := _one(measured), Estimate):
-        found = measured
-        measured, interval, seeds = found.value, found.interval, found.n if seeds is None else seeds
+        one = measured
+        measured, interval, seeds = one.value, one.interval, one.n if seeds is None else seeds
         if null is None and c.against is not None:
-            null, difference = found.null, found.difference
-        if not found.is_finite:
-            not_testable = not_testable or found.reason or UNKNOWN
+            null, difference = one.null, one.difference
+        if not one.is_finite:
+            not_testable = not_testable or one.reason or UNKNOWN
     if isinstance(null := _one(null), Estimate):
         null = null.value
     if not_testable is not None:
@@ -133,7 +143,7 @@ def evaluate(
     elif null is not None and c.against is None:
         why = "the claim names no null in the registry; leave it out"
     if why:
-        raise ValueError(f"claims.evaluate({claim!r}): {why}")
+        raise ValueError(f"claim {claim}: {why}")
     low, high = (None, None) if interval is None else interval
     less, more = (None, None) if difference is None else difference
     given = {"measured": measured, "expected": expected, "null": null, "interval": low, "upper end": high,
@@ -142,10 +152,10 @@ def evaluate(
     arrays = {name: _finite(claim, name, value, like) for name, value in given.items() if value is not None}
     # An empty measurement would satisfy every rule.
     if like.size == 0:
-        raise ValueError(f"claims.evaluate({claim!r}): measured is empty; hand over at least one number")
+        raise ValueError(f"claim {claim}: measured is empty; hand over at least one number")
     ends = (arrays["interval"], arrays["upper end"]) if interval is not None else None
     if ends and np.any(ends[0] > ends[1]):
-        raise ValueError(f"claims.evaluate({claim!r}): interval = (lower, upper) has a lower end above the upper one")
+        raise ValueError(f"claim {claim}: interval = (lower, upper) has a lower end above the upper one")
     expects, nulls = arrays.get("expected"), arrays.get("null")
     apart = None if difference is None else (arrays.pop("difference"), arrays.pop("its upper end"))
     judged = judge(c.rule, arrays["measured"], expected=expects, interval=ends, null=nulls,
@@ -187,12 +197,10 @@ def _finite(claim: str, name: str, value: Any, like: xr.DataArray) -> np.ndarray
             value = value.broadcast_like(like).transpose(*like.dims).values
         array = np.broadcast_to(np.asarray(value, dtype=float), like.shape)
     except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"claims.evaluate({claim!r}): {name} does not fit measured, of shape {like.shape}: {error}"
-        ) from None
+        raise ValueError(f"claim {claim}: {name} does not fit measured, of shape {like.shape}: {error}") from None
     if bad := int(np.sum(~np.isfinite(array))):
         raise ValueError(
-            f"claims.evaluate({claim!r}): {name} has {bad} of {array.size} values that are not finite; leave out "
+            f"claim {claim}: {name} has {bad} of {array.size} values that are not finite; leave out "
             "members that diverged and say so in detail, or pass not_testable='why'"
         )
     return array
