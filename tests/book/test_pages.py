@@ -31,6 +31,11 @@ FITS = """(width) => innerWidth === width && document.documentElement.scrollWidt
     (one) => !one.clientWidth || Number(one.dataset.width) === one.clientWidth)"""
 
 
+# Display equations of which a part lies beyond an edge; math.js breaks them where they are too wide.
+CUT = """[...document.querySelectorAll('mjx-container[display="true"]')]
+  .filter((box) => box.scrollWidth > box.clientWidth + 1).map((box) => box.textContent)"""
+
+
 class _Quiet(http.server.SimpleHTTPRequestHandler):
     def log_message(self, *arguments):
         pass
@@ -100,6 +105,13 @@ class Visit:
             wide = self.tab.evaluate("document.documentElement.scrollWidth")
             pytest.fail(f"{page}: {wide} pixels wide on a screen of {screen['width']}, or an explorer not laid out")
 
+    def reads_whole(self, page: str) -> None:
+        """No display equation is cut, once fonts are there and each has been broken to the width."""
+        try:
+            self.tab.wait_for_function(f"{CUT}.length === 0", timeout=20_000)
+        except TimeoutError:
+            pytest.fail(f"{page}: on this screen an equation is cut: {self.tab.evaluate(CUT)}")
+
     def __enter__(self):
         return self
 
@@ -151,6 +163,7 @@ def test_every_page_renders_without_complaint_and_can_be_heard_on_a_phone_and_a_
             # Not back to the phone: some time after a resize the theme tells anew what the keyboard has to scroll.
             for screen, scheme in ((PHONE, "dark"), (DESK, "light")):
                 visit.fits(page, screen)
+                visit.reads_whole(page)
                 assert visit.complaints == [], page
                 if page in HEARD:
                     silent += heard(visit, page, screen, scheme)
@@ -177,15 +190,37 @@ def test_dark_mode_turns_pictures_round(book, chromium):
         assert max(map(int, re.findall(r"\d+", background)[:3])) < 80, background
 
 
-def test_arrow_keys_turn_no_page(book, chromium):
-    """They belong to explorers and to boxes that scroll."""
+def test_an_equation_wider_than_a_phone_breaks_into_lines(book, chromium):
     with Visit(chromium, book, viewport=DESK) as visit:
-        tab = visit.open(next(page for page in book.pages if book.soup(page).select("a.left-prev[href]")))
-        there = tab.url
-        for key in ("ArrowLeft", "ArrowRight"):
-            tab.keyboard.press(key)
+        broken = """[...document.querySelectorAll('mjx-container[display="true"]')].filter((box) =>
+          new Set(Array.from(box.querySelectorAll(".dm-break"), (at) => at.getBoundingClientRect().top)).size).length"""
+        page = next(p for p in book.pages if any(len(one.text) > 70 for one in book.soup(p).select("div.math")))
+        visit.open(page)
+        visit.tab.wait_for_function(f"{broken} === 0")  # a desk has room for it
+        visit.fits(page, PHONE)
+        visit.tab.wait_for_function(f"{broken} > 0 && {CUT}.length === 0")
+
+
+# Whatever can have the focus on a page and takes arrow keys.
+FOCUSED = ".deepmech-explorer :is(input, select, .handle, button), div.highlight pre, details.dm-claim > summary, body"
+
+
+def test_arrow_keys_turn_no_page(book, chromium):
+    """They belong to explorers and to boxes that scroll: from none of these does a page lead to another."""
+    with Visit(chromium, book, viewport=DESK) as visit:
+        moving = [page for page in book.pages if book.soup(page).select(".deepmech-page")]
+        first = next(page for page in book.pages if book.soup(page).select("a.left-prev[href]"))
+        for page in {first, *moving}:
+            tab = visit.open(page)
+            place = "location.pathname"
+            there = tab.evaluate(place)
+            for one in tab.locator(FOCUSED).all()[:12]:
+                if one.is_visible():
+                    one.evaluate("e => e.focus()")
+                    for key in ("ArrowLeft", "ArrowRight"):
+                        tab.keyboard.press(key)
             tab.wait_for_timeout(300)
-            assert tab.url == there, key
+            assert tab.evaluate(place) == there, page
 
 
 def test_search_finds_a_word_from_the_pages(book, chromium):

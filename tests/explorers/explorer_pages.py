@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from playwright.sync_api import TimeoutError
 
-from deepmech import MLP, Training, load, train
 from deepmech_book.explorers.elastic import START_SPREAD, corners, model_of
-from deepmech_book.explorers.training import N_TEST, N_TRAIN
+from deepmech_book.explorers.training import library_run
 from elastic_euler import euler
 
 # The screen has this width, nothing stands out of it, and no drawing says that it still waits for its new width.
@@ -89,8 +88,4 @@ def simulated_points(state: dict[str, Any], times: list[float]) -> np.ndarray:
 
 def trained(s: dict[str, Any]) -> np.ndarray:
     """Load curves and test accuracies by the library, in float64 and measured after every epoch."""
-    fields = {name: s[name] for name in ("learning_rate", "batch_size", "epochs")}
-    how = Training(**fields, dtype="float64", stop_loss=0, stop_change=0)
-    net, data = MLP(slope=s["slope"], dropout=s["dropout"]), load("digits", n_train=N_TRAIN, n_test=N_TEST)
-    run = train(net, how, data, seed=s["seed"], record=1)
-    return np.column_stack([run.load_curve.sel(split="train"), run.accuracy.sel(split="test")])
+    return np.column_stack(library_run(s))

@@ -37,6 +37,34 @@ def test_a_page_from_disk_trains_after_a_guess_beside_the_chain(visit: Any, tmp_
         resize(page, width)
 
 
+def test_it_opens_on_a_finished_run_and_keeps_three_and_says_when_the_chain_disagrees(
+    visit: Any, tmp_path: Any
+) -> None:
+    values = {"epochs": 2, "dropout": 0.5}
+    path = explorers.cli_explore("training", tmp_path / "trained.html", show=False, trained=True, **values)
+    page = visit().open(path)
+    assert page.input_value("input[name=shown]") == "2" and not page.locator(".guess").is_visible()
+    curve = trained(training_page.state(**values))[-1, :-1]
+    assert float(page.inner_text(".numbers").replace("−", "-").split()[1]) == pytest.approx(
+        float(curvature(curve)), abs=6e-3
+    )
+    bends = page.inner_text(".numbers").replace("−", "-").split()
+    ours, chain = (
+        ("concave" if b > 0.02 else "convex" if b < -0.02 else "linear") for b in map(float, (bends[1], bends[4]))
+    )
+    told = page.inner_text(".state span")
+    assert (f"the chain disagrees: it is {chain}" in told) if chain != ours else ("so does the chain" in told)
+    slope = page.locator("input[name=slope]")
+    for run in range(1, 5):
+        slope.focus()
+        page.keyboard.press("ArrowRight")
+        assert page.inner_text(".state strong") == "Untrained" and page.locator(".guess").is_visible()
+        assert page.locator(".pins li").count() == page.locator(".line.pin").count() == min(run, 3)
+        page.get_by_role("button", name="Train", exact=True).click()
+        page.wait_for_function("document.querySelector('input[name=shown]').value === '2'", timeout=60_000)
+    assert page.locator(".pins li").first.inner_text().startswith("slope 0.1, dropout 0.50")
+
+
 def test_the_noisiest_networks_stand_beside_the_noisiest_chains() -> None:
     assert PANELS["dropout"].values[-1] == MOST_DROPOUT
 

@@ -156,14 +156,13 @@ class Finding:
 
     def sentences(self, records: Sequence[Record]) -> list[tuple[str, str, list[Record]]]:
         """(verdict, sentence, its records) of these records, one for each claim: the written sentence if all have one
-        verdict for which there is one, else every claim by itself."""
+        verdict for which there is one, else of every claim its number."""
         wordings = {HOLDS: self.holds, TRIVIAL: self.trivial, FAILS: self.fails, UNDECIDED: self.undecided}
         first = records[0]["verdict"]
         if all(r["verdict"] == first for r in records) and (written := wordings.get(first, "")):
             worst = max(records, key=lambda r: -registry.claim(r["id"]).rule.direction * (r.get("measured") or 0.0))
             return [(first, _Sentence().format(written, *map(_numbers, records), worst=_numbers(worst)), list(records))]
-        measured = ("" if r.get("measured") is None else f" Measured: {number(r['measured'])}." for r in records)
-        said = (f"{registry.claim(r['id']).statement}{words}" for r, words in zip(records, measured, strict=True))
+        said = ("" if r.get("measured") is None else f"Measured: {number(r['measured'])}." for r in records)
         return [(r["verdict"], words, [r]) for r, words in zip(records, said, strict=True)]
 
 
@@ -191,8 +190,9 @@ def findings() -> tuple[Finding, ...]:
 
 
 def findings_markdown(records: Iterable[Record], paper: str, pages: Pages, *, front: bool = False) -> str:
-    """The findings of a paper in the order of their story, each a line that unfolds to the claims it rests on; those
-    that are not among its main ones in a fold. ``front``: those of the front page alone.
+    """The findings of a paper in the order of their story, each a line: what the paper says, with its verdict, and what
+    was found. A line unfolds to the claims it rests on; findings that are not among the main ones are in a fold.
+    ``front``: those of the front page alone.
 
     For a page at the root of the book. Findings whose claims have not all been measured in this build are counted.
     """
@@ -207,19 +207,22 @@ def findings_markdown(records: Iterable[Record], paper: str, pages: Pages, *, fr
         for verdict, words, of in finding.sentences([found[name] for name in finding.claims]):
             (shown if first else folded).append(_finding_line(verdict, words, of, pages))
             below += [] if first else [of[0]]
-    lines = [*shown, *([fold(f"{len(folded)} findings more", below, "\n".join(folded))] if folded else [])]
+    heads = f'<p class="dm-heads"><span>Paper {paper} says</span> <span>we found</span></p>'
+    lines = [heads, *shown, *([fold(f"{len(folded)} findings more", below, "\n".join(folded))] if folded else [])]
     if absent := len(wanted) - len(there):
         lines += ["", f"{absent} findings rest on pages that are not part of this build."]
     return "\n".join(lines)
 
 
 def _finding_line(verdict: str, words: str, records: Sequence[Record], pages: Pages) -> str:
-    """A sentence behind its verdict; below, what its authors could answer, and the claims it rests on."""
+    """What a paper says, with its verdict, beside what was found; below, what authors could answer, and the claims."""
     asked = [registry.claim(r["id"]) for r in records]
     answers = dict.fromkeys(c.answered(r["verdict"]) for c, r in zip(asked, records, strict=True))
     told = [f'<p class="dm-detail">The authors could answer: {escape(a)}</p>' for a in answers if a]
     lines = (claim_line(c, r, "", _address(c, pages, "generated/"), False) for c, r in zip(asked, records, strict=True))
-    head = f'{badge(verdict)} <span class="dm-statement">{escape(words)}</span>'
+    more = f" (and {len(asked) - 1} more)" if len(asked) > 1 else ""
+    head = f'<span class="dm-said">{badge(verdict)} {escape(asked[0].statement)}{more}</span> '
+    head += f'<span class="dm-statement">{escape(words)}</span>'
     return f'<details class="dm-claim dm-finding"><summary>{head}</summary>{"".join([*told, *lines])}</details>'
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from deepmech_book.explorers.elastic import elastic_page
     from deepmech_book.explorers.relaxation import relaxation_page
     from deepmech_book.explorers.ruler import ruler_page
+    from deepmech_book.explorers.shake import shake_page
     from deepmech_book.explorers.training import training_page
     from deepmech_book.explorers.widgets import (
         ChainExplorer,
@@ -41,6 +42,7 @@ _get, __dir__, _ = lazy_loader.attach(
         "elastic": ["elastic_page"],
         "relaxation": ["relaxation_page"],
         "ruler": ["ruler_page"],
+        "shake": ["shake_page"],
         "training": ["training_page"],
         "widgets": [
             "ChainExplorer",

@@ -41,7 +41,7 @@ __all__ = [
 FOLDER = Path(__file__).parent
 _IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./(\w+)\.js";$', re.M)
 _EXPORT = re.compile(r"^export (?=(?:class|const|function\*?) (\w+))", re.M)
-EXPLORERS = ("chain", "elastic", "ruler", "relaxation", "training", "diagram")
+EXPLORERS = ("chain", "elastic", "ruler", "relaxation", "training", "diagram", "shake")
 
 SEEDS = 100
 """Seeds 0 … SEEDS − 1 can be chosen: a page carries the keys of their streams."""

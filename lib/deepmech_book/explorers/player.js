@@ -31,12 +31,6 @@ export class Player extends View {
   /** The row of buttons; `explain` says what each does: step, reset, noise, presets, hold and move. */
   buttons(explain) {
     const again = () => this.set({ seed: (this.model.get("seed") + 1) % this.model.get("noise_keys").length });
-    this.explain = explain;
-    this.run = button("", "", () => {
-      if (this.done) this.reset();
-      this.set({ running: !this.model.get("running") });
-    });
-    this.run.className = "run";
     const presets = Object.entries(this.model.get("presets")).map(([name, { explain: words, ...values }]) =>
       button(name, words, () => {
         this.set(values);
@@ -47,10 +41,21 @@ export class Player extends View {
     );
     return html(
       "div", { class: "buttons" },
-      html("div", {}, this.run, button("Step", explain.step, () => this.step()),
+      html("div", {}, this.runButton(explain), button("Step", explain.step, () => this.step()),
         button("Reset", explain.reset, () => this.reset()), button("New noise", explain.noise, again)),
       html("div", { role: "group", "aria-label": explain.presets }, html("span", {}, "Try"), ...presets),
     );
+  }
+
+  /** The button that starts, anew if all is over, and holds. */
+  runButton(explain) {
+    this.explain = explain;
+    this.run = button("", "", () => {
+      if (this.done) this.reset();
+      this.set({ running: !this.model.get("running") });
+    });
+    this.run.className = "run";
+    return this.run;
   }
 
   /** Whether the reader asked for less motion. */

@@ -1,8 +1,8 @@
 // The explorer of walking weights: overlap, displacement and decorrelation time over temperature and waiting time. The model
 // holds the records (relaxation.py) and what is looked at.
 
-import { figure, help, key, legend, nearest } from "./controls.js";
-import { html, number, power, symbol, symbolText, write } from "./dom.js";
+import { button, figure, help, key, legend, nearest } from "./controls.js";
+import { html, number, power, set, svg, symbol, symbolText, write } from "./dom.js";
 import { LinePlot } from "./line_plot.js";
 import { View, hosted, unpacked } from "./view.js";
 
@@ -21,6 +21,32 @@ const heat = (scale, i, n) => {
   return `color-mix(in srgb, ${scale[low]}, ${scale[low + 1]} ${Math.round(100 * (at - low))}%)`;
 };
 
+/** Dots that stand for the weights, and how long they walk on the screen, in seconds. */
+const DOTS = 50, WALK = 8;
+
+/** A window and dots that leave it: of all, as many are outside as of the weights, in a fixed order. */
+class Window {
+  constructor() {
+    this.band = svg("rect", { class: "window" });
+    this.dots = Array.from({ length: DOTS }, () => svg("circle", { r: 4 }));
+    this.root = svg("svg", { class: "weights", height: 118, "aria-hidden": "true" }, this.band, ...this.dots);
+  }
+
+  layout() {
+    this.width = this.root.clientWidth;
+    set(this.band, { x: 0, y: 34, width: this.width, height: 50 });
+  }
+
+  /** `inside` is the share of the weights that have not left, `rms` how far weights have moved, as a share of the window. */
+  draw(inside, rms) {
+    this.dots.forEach((dot, i) => {
+      const rank = ((i * 19) % DOTS) + 0.5, out = rank / DOTS > inside, side = i % 2 ? 1 : -1, wobble = Math.sin(7 * i + 3);
+      const away = out ? 33 + 6 * Math.abs(wobble) + 8 * Math.min(1, rms / 10) : 19 * wobble * Math.min(1, rms);
+      set(dot, { cx: ((i + 0.5) / DOTS) * this.width, cy: 59 + side * away, class: out ? "out" : "" });
+    });
+  }
+}
+
 class Explorer extends View {
   constructor(model, el) {
     super(model, ["phase", "temperature", "waiting"]);
@@ -28,6 +54,11 @@ class Explorer extends View {
     this.msd = new LinePlot(270, "msd");
     this.tau = new LinePlot(290, "tau");
     this.about = html("p", { class: "about" });
+    this.weights = new Window();
+    this.told = html("span");
+    this.walk = button("", "Let them walk, from the first record to the last", () => this.start());
+    this.walk.className = "run";
+    this.progress = 1;
     this.begin(
       el, "relaxation", "Explorer of walking weights",
       this.select("phase", "Phase and data", model.get("phases"), (phase) => this.choose(phase)), this.about, this.head(),
@@ -41,12 +72,14 @@ class Explorer extends View {
           speak: (t) => `waiting time ${t} steps`, note: () => "steps before the clock starts",
         },
       }, " two"),
+      html("div", { class: "buttons" }, html("div", {}, this.walk, this.told)), this.weights.root,
       html("div", { class: "plots" }, figure(this.overlap), figure(this.msd)),
       legend(key("free", "free walk, nothing fitted"), key("seed", "one initial condition"), key("mean", "their mean")),
       this.tau.root,
       help(
         ["Networks walk by gradient steps with thermal noise. The overlap ", symbol("Q"), "(t) is the part of the weights that has moved ",
           "by less than a small window after t steps; τ₉₀ is when it falls to 0.9 (dashed upright line)."],
+        "Fifty dots stand for all weights, the band for the window: as many are outside as the overlap says. Which, and how far, is not recorded.",
         "The dashed curves are weights that know nothing of any landscape: Eq. 6 with the same window and noise. Colours go from cold (blue) to hot (orange).",
         "MSD: mean square displacement of the weights; that of a free walk is 2Dt, a straight line of slope one here.",
         "Below, τ₉₀ of every temperature with its 95 % interval over initial conditions, and the free walk's. The ring is the " +
@@ -56,7 +89,52 @@ class Explorer extends View {
       ),
     );
     this.publish();
-    this.watch(this.watched, () => this.publish());
+    this.watch(this.watched, () => {
+      this.stop();
+      this.publish();
+    });
+    this.stop();
+    this.cleanup.push(() => cancelAnimationFrame(this.frame));
+  }
+
+  /** The dots go through the record, as many frames to each of its decades; where little motion is wanted, at once. */
+  start() {
+    if (this.frame) return this.stop();
+    const begun = performance.now(), calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const tick = (now) => {
+      this.progress = calm ? 1 : Math.min(1, (now - begun) / 1000 / WALK);
+      this.drawWeights();
+      if (this.progress === 1) this.stop();
+      else this.frame = requestAnimationFrame(tick);
+    };
+    this.walk.textContent = "Stop";
+    this.frame = requestAnimationFrame(tick);
+  }
+
+  stop() {
+    cancelAnimationFrame(this.frame);
+    [this.frame, this.progress] = [undefined, 1];
+    this.walk.textContent = "Let them walk";
+    this.drawWeights();
+  }
+
+  /** The mean over initial conditions of `values` at a place between two records. */
+  meanAt(values, at, map) {
+    const { seeds } = this.run, [t, w] = this.spot, i = Math.floor(at), part = at - i;
+    let sum = 0;
+    for (let s = 0; s < seeds; s++) {
+      const one = this.record(values, t, w, s);
+      sum += (1 - part) * map(one[i]) + (part ? part * map(one[i + 1]) : 0);
+    }
+    return sum / seeds;
+  }
+
+  drawWeights() {
+    if (!this.width) return;
+    const { times, overlap, logMsd, window } = this.run, at = this.progress * (times.length - 1);
+    const inside = this.meanAt(overlap, at, (v) => v), moved = Math.sqrt(this.meanAt(logMsd, at, (v) => 10 ** v));
+    this.weights.draw(inside, moved / window);
+    write(this.told, `After ${steps(times[Math.round(at)])} steps ${number(100 * (1 - inside), 0)} % of the weights have left their window.`);
   }
 
   get run() {
@@ -94,6 +172,7 @@ class Explorer extends View {
   }
 
   layout() {
+    this.weights.layout();
     const { times, temperatures, about } = this.run, time = { low: times[0], high: times.at(-1), log: true };
     write(this.about, about);
     const t = ["time ", ...symbolText("t"), " since ", ...symbolText("t", "w"), " (steps)"];
@@ -111,6 +190,7 @@ class Explorer extends View {
   }
 
   draw() {
+    this.drawWeights();
     const { times, temperatures, seeds, taus, free_tau: freeTau, overlap, logMsd, free } = this.run, [t, w] = this.spot;
     const at = (values, map = (v) => v) => times.map((time, i) => [time, map(values[i])]);
     const mean = (values, map) => times.map((_, i) => {

@@ -1,5 +1,5 @@
-// A network that trains on the page, epoch by epoch beside the chain, and a reader who has said before how it will end. In
-// Jupyter Python reads the same curves (see training.py).
+// A network that trains on the page, epoch by epoch beside the chain, and a reader who has said before how it will end. What was
+// trained before stays, three runs of it. In Jupyter Python reads the same curves (see training.py).
 
 import { button, digits, figure, guess, help, key, legend } from "./controls.js";
 import { html, number, symbol, symbolText, write } from "./dom.js";
@@ -12,6 +12,8 @@ import { View, hosted, unpacked } from "./view.js";
 const WORDS = { concave: "the deep layers do more", linear: "every layer does the same", convex: "the shallow layers do more" };
 /** Mean height above the chord, as a share of the range: that of positions, turned over. */
 const bendOf = (load) => curvature(load.map((v) => load[0] - v));
+/** So many earlier runs stay in sight. */
+const KEPT = 3;
 
 class Explorer extends View {
   constructor(model, el) {
@@ -21,14 +23,17 @@ class Explorer extends View {
     this.run.className = "run";
     this.guess = guess("How will the network's load curve end?", () => this.set({ running: true }));
     this.about = html("p", { class: "about" });
+    this.pins = [];
+    this.list = html("ol", { class: "pins", "aria-label": "Earlier runs" });
     const again = () => this.set({ seed: (model.get("seed") + 1) % model.get("train_keys").length });
-    const unknown = () => "the chain knows nothing of it", epochs = model.get("epochs");
+    const unknown = () => "no counterpart in the chain", epochs = model.get("epochs");
     this.begin(
       el, "training", "A network in training, beside the chain",
       html("div", { class: "top" }, this.head()), this.about,
       html("div", { class: "buttons" }, html("div", {}, this.run, button("Another start", "Other weights, another order of samples, other dropout", again)), this.guess.root),
       html("div", { class: "plots" }, ...Object.values(this.plots).map((plot) => figure(plot))),
-      legend(key("seed", "earlier epochs"), key("mean", "the epoch chosen"), key("chord", "straight line between the ends")),
+      legend(key("seed", "earlier epochs"), key("mean", "the epoch chosen"), key("pin", "how earlier runs ended"), key("chord", "straight line between the ends")),
+      this.list,
       this.sliders({
         slope: { label: ["negative slope ", symbol("α")], say: digits(1), note: (v) => (v === 0 ? "ReLU" : v === 1 ? "linear" : "leaky ReLU") },
         dropout: { label: ["dropout"], say: digits(2), note: () => "share of units silenced in a step" },
@@ -45,6 +50,9 @@ class Explorer extends View {
         `Concave: curvature above ${LINEAR}; convex: below −${LINEAR}; linear between.`,
       ),
     );
+    // Where a finished run is there to see, there is nothing to guess before a setting is changed.
+    this.guess.root.hidden = this.curves.length > 0;
+    this.settled = { ...this.parameters };
     this.watch(["curves", "shown"], () => this.place());
     this.watch(this.watched, () => this.forget());
     this.follow("running", () => (model.get("running") ? this.train() : this.stop()));
@@ -68,8 +76,21 @@ class Explorer extends View {
 
   /** Settings were changed: what was trained is of other ones. */
   forget() {
+    if (this.curves.length > this.model.get("epochs")) this.pin();
     if (this.curves.length) this.set({ running: false, curves: [], accuracy: [], shown: 0 });
+    this.settled = { ...this.parameters };
+    this.guess.root.hidden = false;
     this.guess.ask();
+  }
+
+  /** Keep how the finished run ended, with its settings. */
+  pin() {
+    const { slope, dropout, learning_rate: rate, batch_size: batch, seed } = this.settled, curve = this.curves.at(-1);
+    const words = `slope ${number(slope, 1)}, dropout ${number(dropout, 2)}, learning rate ${rate}, batches of ${batch}, seed ${seed}: `;
+    this.pins = [...this.pins.filter((pin) => !pin.words.startsWith(words)), {
+      curve, words: `${words}curvature ${number(bendOf(curve), 2, true)}, test accuracy ${number(100 * this.model.get("accuracy").at(-1), 1)} %`,
+    }].slice(-KEPT);
+    this.list.replaceChildren(...this.pins.map((pin) => html("li", {}, pin.words)));
   }
 
   train() {
@@ -107,7 +128,7 @@ class Explorer extends View {
       const points = curves[0]?.length ?? this.model.get("sizes").length - 1, plot = this.plots[name];
       plot.layout(
         { low: 0, high: points - 1, title: ["layer ", ...symbolText("ℓ")], at: Array.from({ length: points }, (_, l) => l) },
-        { ...roomy(curves.flat(), 0.5), title: [`${name}: load `, ...symbolText("D", "ℓ")] },
+        { ...roomy([...curves.flat(), ...(name === "network" ? this.pins.flatMap((pin) => pin.curve) : [])], 0.5), title: [`${name}: load `, ...symbolText("D", "ℓ")] },
       );
     }
   }
@@ -119,14 +140,19 @@ class Explorer extends View {
       { class: "chord", points: [[0, all[at][0]], [all[at].length - 1, all[at].at(-1)]] },
       { class: "mean", points: [...all[at].entries()], dots: 4 },
     ];
-    this.plots.network.draw(lines(curves));
+    const pinned = this.pins.flatMap(({ curve }, i) => [
+      { class: "pin", points: [...curve.entries()] },
+      { class: "word", text: String(i + 1), x: curve.length - 1, y: curve.at(-1), anchor: "end" },
+    ]);
+    this.plots.network.draw([...pinned, ...lines(curves)]);
     this.plots.chain.draw(lines(springs));
     if (!curves.length) {
       this.show("", "Untrained", "say how its load curve will end, or press Train", ["curvature –", "the chain's –", "test accuracy –"]);
       return;
     }
-    const bend = bendOf(curves[at]), regime = regimeOf(bend);
-    this.show(at ? regime : "", at ? regime[0].toUpperCase() + regime.slice(1) : "Untrained", at ? WORDS[regime] : "the network as it was drawn", [
+    const bend = bendOf(curves[at]), regime = regimeOf(bend), chain = regimeOf(bendOf(springs[at]));
+    const beside = chain === regime ? "so does the chain" : `the chain disagrees: it is ${chain}`;
+    this.show(at ? regime : "", at ? regime[0].toUpperCase() + regime.slice(1) : "Untrained", at ? `${WORDS[regime]}; ${beside}` : "the network as it was drawn", [
       `curvature ${number(bend, 2, true)}`, `the chain's ${at ? number(bendOf(springs[at]), 2, true) : "–"}`,
       `test accuracy ${number(100 * this.model.get("accuracy")[at], 1)} %`,
     ]);

@@ -8,10 +8,11 @@ import numpy as np
 
 from deepmech.core.random import stream_id
 from deepmech.data import load
+from deepmech.trainers import MLP, Training, train
 from deepmech_book.analysis.spring_block.chains import DIAGRAMS
 from deepmech_book.explorers.page import SEED, SEEDS, ExplorerSpec, Value, key, quantise_int16
 
-__all__ = ["FIG_3", "MOST_DROPOUT", "SIZES", "VALUES", "derived_state", "training_page"]
+__all__ = ["FIG_3", "MOST_DROPOUT", "SIZES", "VALUES", "derived_state", "library_run", "training_page"]
 
 FIG_3 = DIAGRAMS["A.3"]
 MOST_DROPOUT = 0.28
@@ -27,12 +28,23 @@ VALUES = {
     "seed": SEED,
     "epochs": Value(60, (1, 1000, 1), "passes over the 400 digits"),
     "running": Value(False, words="whether it trains from the start"),
+    "trained": Value(False, words="whether it opens on a finished run, which the library trains for it"),
 }
+
+
+def library_run(values: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+    """Load curves (epoch, layer) and test accuracies (epoch) of these values, by the library and in float64."""
+    fields = {name: values[name] for name in ("learning_rate", "batch_size", "epochs")}
+    how = Training(**fields, dtype="float64", stop_loss=0, stop_change=0)
+    data = load("digits", n_train=N_TRAIN, n_test=N_TEST)
+    run = train(MLP(slope=values["slope"], dropout=values["dropout"]), how, data, seed=values["seed"], record=1)
+    return run["load_curve"].sel(split="train").values, run["accuracy"].sel(split="test").values
 
 
 def derived_state(values: dict[str, Any]) -> dict[str, Any]:
     """See :class:`.page.ExplorerSpec`."""
     digits = load("digits", n_train=N_TRAIN, n_test=N_TEST)
+    curves, accuracy = library_run(values) if values["trained"] else (np.empty((0, 0)), np.empty(0))
     purposes = [f"{what} {i}" for what in ("weight", "bias", "dropout") for i in range(1, len(SIZES))]
     return {
         "images": quantise_int16(np.concatenate([digits.x_train, digits.x_test]), 1 / 16),
@@ -51,9 +63,9 @@ def derived_state(values: dict[str, Any]) -> dict[str, Any]:
             "keys": [key("spring_block", seed, 0) for seed in range(SEEDS)],
             "purpose": stream_id("noise"),
         },
-        "curves": [],
-        "accuracy": [],
-        "shown": 0,
+        "curves": curves.round(5).tolist(),
+        "accuracy": accuracy.tolist(),
+        "shown": max(0, len(curves) - 1),
     }
 
 

@@ -1,0 +1,56 @@
+// Equations on narrow screens: one that is too wide breaks after its commas, then, if need be, before its relations
+// and its sums, and is set smaller, down to a size that can still be read. What is wider even then scrolls.
+(() => {
+  const SMALLEST = 0.75, RELATIONS = /^[=≈≃∼~∝≤≥<>≪≫≡→←⟶⇒∈]$/u, SUMS = /^[+−±-]$/u;
+  const wide = (box) => box.scrollWidth > box.clientWidth + 1;
+
+  /** What holds the parts of a formula in one line. */
+  function line(box) {
+    let row = box.querySelector("mjx-math");
+    while (row.children.length === 1 && /^mjx-(mrow|texatom|mstyle|mpadded)$/i.test(row.firstElementChild.tagName)) row = row.firstElementChild;
+    return row;
+  }
+
+  /** The sign that an operator shows; MathJax writes it as a class, with the number of the character. */
+  function sign(part) {
+    const code = part.tagName === "MJX-MO" && /mjx-c([0-9A-F]+)/.exec(part.querySelector("mjx-c")?.className ?? "");
+    return code ? String.fromCodePoint(parseInt(code[1], 16)) : "";
+  }
+
+  function breakAt(box, before) {
+    const row = line(box), all = [...row.children];
+    row.classList.add("dm-broken");
+    all.forEach((part, i) => {
+      if (i === 0 || !before(part, all[i - 1]) || part.previousElementSibling?.className === "dm-break") return;
+      const at = document.createElement("span");
+      at.className = "dm-break";
+      at.textContent = "\u200b";
+      part.before(at);
+    });
+  }
+
+  function fit(box) {
+    for (const at of box.querySelectorAll(".dm-break")) at.remove();
+    line(box).classList.remove("dm-broken");
+    box.style.fontSize = "";
+    if (!box.clientWidth || !wide(box)) return;
+    const size = parseFloat(getComputedStyle(box).fontSize);
+    const ways = [
+      () => breakAt(box, (part, last) => sign(last) === "," || part.tagName === "MJX-MSPACE"),
+      () => breakAt(box, (part) => RELATIONS.test(sign(part))),
+      () => breakAt(box, (part) => SUMS.test(sign(part))),
+      () => (box.style.fontSize = `${size * Math.max(SMALLEST, (0.98 * box.clientWidth) / box.scrollWidth)}px`),
+    ];
+    for (const way of ways) if (wide(box)) way();
+  }
+
+  const fitAll = () => document.querySelectorAll('mjx-container[display="true"]').forEach(fit);
+  addEventListener("load", () => {
+    globalThis.MathJax?.startup?.promise?.then(() => {
+      fitAll();
+      document.fonts.addEventListener("loadingdone", fitAll); // its letters come later, with widths of their own
+      addEventListener("resize", fitAll);
+      document.addEventListener("toggle", (event) => event.target.querySelectorAll?.('mjx-container[display="true"]').forEach(fit), true);
+    });
+  });
+})();

@@ -1,0 +1,141 @@
+// What opens the book: a chain, and networks in training, shaken alike. Whoever shakes harder or less begins both anew.
+
+import { ChainDrawing, shade } from "./chain_drawing.js";
+import { html, number, set, symbolText, write } from "./dom.js";
+import { LinePlot } from "./line_plot.js";
+import { Player } from "./player.js";
+import { Chain, ETA, curvature, largeNoiseLimit, regimeOf } from "./spring_block.js";
+import { hosted, unpacked } from "./view.js";
+
+const REGIMES = {
+  concave: ["Lazy", "the deep layers do more"],
+  linear: ["Balanced", "all layers do the same"],
+  convex: ["Over-noisy", "the early layers do more"],
+};
+const HEIGHT = 210;
+/** What is left to do after each layer, from 1 to 0. */
+const left = (load) => load.map((v) => (v - load.at(-1)) / (load[0] - load.at(-1)));
+/** The curvature of what is left: that of positions, turned over. */
+const bend = (share) => curvature(share.map((v) => 1 - v));
+
+class Explorer extends Player {
+  constructor(model, el) {
+    super(model, { physics: ["shake"], perUnit: Math.round(1 / ETA), stride: 100, shown: "position", decimals: 0 });
+    this.drawing = new ChainDrawing();
+    this.plots = { chain: new LinePlot(HEIGHT, "spring"), network: new LinePlot(HEIGHT, "network") };
+    this.network = { word: html("strong"), meaning: html("span") };
+    this.state = html("p", { class: "state" }, this.network.word, this.network.meaning);
+    const side = (title, state, plot) => html("section", { class: "plot", "aria-label": title }, html("h4", {}, title), state, plot.root);
+    this.begin(
+      el, "shake", "A chain and networks, shaken alike",
+      html(
+        "div", { class: "hand" },
+        this.sliders({
+          shake: {
+            label: ["shake"], say: (v) => (v ? `dropout ${v}` : "no"), speak: (v) => `dropout ${v}`,
+            note: () => `of the chain: noise ${number(this.settings.noise, 4)}`,
+          },
+        }, " one"),
+        html("div", { class: "buttons" }, this.runButton({ hold: "Hold both where they are", move: "Let both go on, or begin anew" })),
+      ),
+      this.drawing.root,
+      html(
+        "div", { class: "plots" },
+        side("A chain", html("p", { class: "state" }, this.word, this.meaning), this.plots.chain),
+        side("Networks", this.state, this.plots.network),
+      ),
+      this.numbers,
+    );
+    this.watch(["shake"], () => {
+      this.reset();
+      if (this.calm) this.finish();
+      else this.set({ running: true });
+    });
+    if (this.calm) this.finish();
+  }
+
+  get at() {
+    return this.choices.shake.indexOf(this.model.get("shake"));
+  }
+
+  /** The chain that is shaken so hard. */
+  get settings() {
+    return { ...this.model.get("chain"), noise: this.model.get("noises")[this.at] };
+  }
+
+  start() {
+    this.subject = new Chain(this.settings.n_blocks, this.normals(this.model.get("purpose")));
+  }
+
+  get outdated() {
+    return false;
+  }
+
+  get remaining() {
+    return Math.round(this.model.get("t_end") / ETA) - this.subject.steps;
+  }
+
+  get done() {
+    return this.remaining <= 0;
+  }
+
+  advance(steps) {
+    this.subject.advance(this.settings, Math.min(steps, this.remaining));
+  }
+
+  /** Where little motion is wanted: how it ends. */
+  finish() {
+    this.advance(this.remaining);
+    this.publish();
+  }
+
+  /** What is left to do in each of the networks at an epoch: on a line between two records. */
+  networks(epoch) {
+    const epochs = this.model.get("epochs"), seeds = this.model.get("seeds");
+    const load = this.once("load", () => unpacked(this.model.get("load"))), L = load.length / this.choices.shake.length / seeds / epochs.length;
+    const i = Math.min(epochs.length - 2, epochs.findLastIndex((e) => e <= epoch)), part = (epoch - epochs[i]) / (epochs[i + 1] - epochs[i]);
+    return Array.from({ length: seeds }, (_, s) => {
+      const from = ((this.at * seeds + s) * epochs.length + i) * L, curve = Array.from(load.subarray(from, from + L));
+      return left(curve.map((v, l) => v + part * (load[from + L + l] - v)));
+    });
+  }
+
+  layout() {
+    const p = this.settings, reach = Math.max(1, ...largeNoiseLimit({ ...p, noise: 1 }));
+    this.drawing.layout(this.width, p, reach);
+    const layer = (high) => ({ low: 0, high, title: ["layer ", ...symbolText("ℓ")], at: Array.from({ length: high + 1 }, (_, l) => l) });
+    const share = { low: -0.12, high: 1.05, at: [0, 0.5, 1], title: ["still to do"] };
+    this.plots.chain.layout(layer(p.n_blocks + 1), share);
+    this.plots.network.layout(layer(p.n_blocks), share);
+  }
+
+  draw() {
+    const p = this.settings, { x, time } = this.subject, L = p.n_blocks, epochs = this.model.get("epochs");
+    const epoch = Math.max(epochs[0], (time * epochs.at(-1)) / this.model.get("t_end"));
+    const chain = Array.from(x, (v) => 1 - v), networks = this.networks(epoch);
+    const mean = networks[0].map((_, l) => networks.reduce((sum, one) => sum + one[l], 0) / networks.length);
+    this.drawing.update(this.subject, p);
+    const lines = (curve, seeds, size) => [
+      { class: "zero", points: [[-1, 0], [99, 0]] }, { class: "chord", points: [[0, 1], [curve.length - 1, 0]] },
+      ...seeds.map((one) => ({ class: "seed", points: [...one.entries()] })),
+      { class: "mean", points: [...curve.entries()] },
+      { class: "block", points: [...curve.entries()].slice(1, size), dots: 5, mark: (i) => ({ style: shade(i + 1, L) }) },
+    ];
+    this.plots.chain.draw(lines(chain, [], -1));
+    this.plots.network.draw(lines(mean, networks, undefined));
+    const regime = regimeOf(bend(mean));
+    write(this.network.word, REGIMES[regime][0]);
+    write(this.network.meaning, REGIMES[regime][1]);
+    set(this.state, { "data-regime": regime });
+    this.show(regimeOf(bend(chain)), ...REGIMES[regimeOf(bend(chain))], [
+      `chain at t = ${number(time, 0)}`, `networks at epoch ${number(epoch, 0)}`, "",
+    ]);
+  }
+
+  tell() {
+    return `Networks at the same dropout: ${this.network.word.textContent}, ${this.network.meaning.textContent}.`;
+  }
+}
+
+const { render, startPages } = hosted(Explorer, "shake", ["shake"]);
+export default { render };

@@ -1,0 +1,61 @@
+"""What opens the book: one slider shakes a chain, which moves as the simulator's, beside networks as recorded."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from explorer_pages import resize, unpacked
+
+from deepmech import simulate
+from deepmech.metrics.curvature import curvature
+from deepmech_book.explorers.chain import chain_of
+from deepmech_book.explorers.shake import SLOPE, STEP, chain_settings, shake_page
+from deepmech_book.sweeps.shipped import result
+from deepmech_book.sweeps.spring_block import in_time
+
+# How the two end, read off the page: the words of both.
+ENDS = """() => [...document.querySelectorAll(".state")].map((state) => state.querySelector("strong").textContent)"""
+
+
+def test_both_go_from_lazy_to_over_noisy_as_the_library_says(visit: Any, still: Any) -> None:
+    run = result(in_time.recorded()).sel(slope=SLOPE).isel(at_epoch=-1)
+    state = shake_page.state()
+    shape = tuple(result(in_time.recorded()).sel(slope=SLOPE).load_curve.shape)
+    np.testing.assert_allclose(unpacked(state["load"], shape)[:, :, -1], run.load_curve, rtol=0, atol=0.5001 * STEP)
+    page = visit(reduced_motion="reduce").open(still("shake"))  # how both end is there at once
+    slider = page.locator("input[name=shake]")
+    words = {"concave": "Lazy", "linear": "Balanced", "convex": "Over-noisy"}
+
+    def word(bend: float) -> str:
+        return words["concave" if bend > 0.02 else "convex" if bend < -0.02 else "linear"]
+
+    for i, (dropout, noise) in enumerate(zip(in_time.DROPOUTS, state["noises"], strict=True)):
+        if i:
+            slider.focus()
+            page.keyboard.press("ArrowRight")
+        chain = simulate(chain_of(chain_settings() | {"noise": noise}), t_end=state["t_end"], seed=0)
+        bend = float(curvature(chain["load_curve"].isel(run=0), dim="block"))
+        shares = (load := run.load_curve.sel(dropout=dropout)) - load.isel(layer=-1)
+        shares = (shares / shares.isel(layer=0)).mean("seed")
+        assert page.evaluate(ENDS) == [word(bend), word(float(curvature(shares, dim="layer")))]
+    assert page.evaluate(ENDS) == ["Over-noisy", "Over-noisy"]
+    page.keyboard.press("Home")
+    assert page.evaluate(ENDS) == ["Lazy", "Lazy"]
+
+
+def test_whoever_shakes_begins_both_anew_and_sees_them_move(visit: Any, still: Any) -> None:
+    page = visit().open(still("shake"))
+    page.get_by_role("button", name="Pause").click()
+    page.locator("input[name=shake]").focus()
+    page.keyboard.press("End")
+    assert "networks at epoch 10" in page.inner_text(".numbers")
+    page.wait_for_function("parseFloat(document.querySelector('.numbers').textContent.split('epoch ')[1]) > 15")
+    page.get_by_role("button", name="Pause").click()
+    assert float(page.inner_text(".numbers").split("epoch ")[1]) > 10
+    for width in (320, 660):
+        resize(page, width)
+
+
+def test_a_dropout_that_was_not_trained_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"shake explorer: shake = 0\.1: must be one of 0, 0\.04"):
+        shake_page(shake=0.1)
