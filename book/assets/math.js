@@ -1,7 +1,7 @@
 // Equations on narrow screens: one that is too wide breaks after its commas, then, if need be, before its relations
 // and its sums, and is set smaller, down to a size that can still be read. What is wider even then scrolls.
 (() => {
-  const SMALLEST = 0.75, RELATIONS = /^[=≈≃∼~∝≤≥<>≪≫≡→←⟶⇒∈]$/u, SUMS = /^[+−±-]$/u;
+  const SMALLEST = 0.66, RELATIONS = /^[=≈≃∼~∝≤≥<>≪≫≡→←⟶⇒∈]$/u, SUMS = /^[+−±-]$/u;
   const wide = (box) => box.scrollWidth > box.clientWidth + 1;
 
   /** What holds the parts of a formula in one line. */
@@ -32,7 +32,7 @@
   function fit(box) {
     for (const at of box.querySelectorAll(".dm-break")) at.remove();
     line(box).classList.remove("dm-broken");
-    box.style.fontSize = "";
+    box.style.fontSize = box.dataset.size ??= box.style.fontSize; // MathJax fits it to the letters around
     if (!box.clientWidth || !wide(box)) return;
     const size = parseFloat(getComputedStyle(box).fontSize);
     const ways = [

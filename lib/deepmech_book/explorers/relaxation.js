@@ -131,9 +131,11 @@ class Explorer extends View {
 
   drawWeights() {
     if (!this.width) return;
-    const { times, overlap, logMsd, window } = this.run, at = this.progress * (times.length - 1);
+    const { times, overlap, logMsd, window } = this.run;
+    // After a long wait the record ends before its last time.
+    const seen = times.findLastIndex((_, i) => Number.isFinite(this.meanAt(overlap, i, (v) => v))), at = this.progress * seen;
     const inside = this.meanAt(overlap, at, (v) => v), moved = Math.sqrt(this.meanAt(logMsd, at, (v) => 10 ** v));
-    this.weights.draw(inside, moved / window);
+    this.weights.draw(inside, Number.isFinite(moved) ? moved / window : 1);
     write(this.told, `After ${steps(times[Math.round(at)])} steps ${number(100 * (1 - inside), 0)} % of the weights have left their window.`);
   }
 
