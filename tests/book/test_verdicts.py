@@ -17,6 +17,7 @@ from deepmech_book.build.sources import BookError
 from deepmech_book.build.verdicts import Row
 from deepmech_book.claims import registry, tables
 from deepmech_book.claims.preregistration import COMMITS, prediction
+from deepmech_book.claims.rules import Rule
 
 PAGE = "spring_block/phase_diagram"
 
@@ -185,6 +186,15 @@ def test_the_numbers_of_a_row_have_its_verdict():
             line = {"criterion": claim.rule.to_json(), "better_than_null": False}
             line |= {name: getattr(row, name) for name in ends} | dict.fromkeys(("less_null_low", "less_null_high"))
             assert tables.verdict_of(line) == row.verdict, row.claim
+
+
+def test_a_rule_that_came_to_compare_is_a_difference_and_no_error(monkeypatch):
+    now = dataclasses.replace(registry.claim("A.3.concave"), rule=Rule.parse({"within": 0.1}))
+    monkeypatch.setattr(verdicts.claims, "claim", lambda name: now)
+    old, new = Row(now.id, "holds", 0.2), Row(now.id, "holds", 0.2, 0.25)
+    assert verdicts.difference(old, new) == "A.3.concave: expected - → 0.25"
+    with pytest.raises(ValueError, match=r"within 0\.1 of the expected value' needs an expected value"):
+        now.rule.region(None)
 
 
 CLAIM = "from deepmech_book.claims.entries import Measurement, judged\n\njudged('A.3.concave', Measurement({}))"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from deepmech import over
 from deepmech.core.estimates import Estimate
-from deepmech_book import RECORD
+from deepmech_book import RECORD, claims
 from deepmech_book.claims import tables
 from deepmech_book.claims.display import MOST
 from deepmech_book.claims.rules import FAILS, HOLDS, NOT_TESTABLE, TRIVIAL, UNDECIDED, Rule, judge
@@ -213,3 +213,16 @@ def test_a_null_counts_as_better_only_beyond_the_interval_of_the_difference(diff
     found = entry_of("A.1.accuracy_falls", measured)
     assert found.verdict == verdict
     assert "Less its null: [" in found.detail
+
+
+def test_a_null_that_does_better_somewhere_decides_before_one_that_cannot_be_told_apart():
+    rule, both = Rule.parse({"above": 0}), (np.array([0.4, 0.5, 0.6]), np.array([0.6, 0.7, 0.8]))
+    less = (np.array([-0.1, -0.3, 0.1]), np.array([0.1, -0.1, 0.3]))
+    given = {"interval": both, "null": np.array([0.5, 0.8, 0.5]), "better_than_null": True}
+    found = judge(rule, np.array([0.5, 0.6, 0.7]), difference=less, **given)
+    assert found == (TRIVIAL, "the null does better in 1 of 3", 1)
+
+
+def test_what_was_chosen_after_the_number_was_seen_stands_on_the_card():
+    late = [one for one in claims.claims().values() if one.after_seeing]
+    assert late and all(one.after_seeing in entry_of(one.id, not_testable="why")._repr_html_() for one in late)

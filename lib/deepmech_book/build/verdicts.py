@@ -143,7 +143,10 @@ def tolerance(row: Row, number: float) -> float:
     """
     width = row.high - row.low if row.low is not None and row.high is not None else 0.0
     expected = None if row.expected is None else np.array(row.expected)
-    ends = [abs(float(end)) for end in claims.claim(row.claim).rule.region(expected) if np.isfinite(end)]
+    rule = claims.claim(row.claim).rule
+    # A row from before its rule came to compare has no region; that it lacks an expected number is a difference itself.
+    region = () if rule.kind == "within" and expected is None else rule.region(expected)
+    ends = [abs(float(end)) for end in region if np.isfinite(end)]
     return max(OF_WIDTH * width, RELATIVE * abs(number), OF_END * max(ends, default=0.0), ROUNDING)
 
 

@@ -99,6 +99,8 @@ def facts(claim: Claim, record: Record) -> list[tuple[str, str]]:
         found.append(("null", f"{number(record['null'])} ({claim.against})"))
     if why := record.get("reason"):
         found.append(("because", why))
+    if late := claim.after_seeing:
+        found.append(("chosen after the number was seen", late))
     if answer := claim.answered(record["verdict"]):
         found.append(("the authors", f"could answer: {answer}"))
     found += [("how", claim.measure), ("where", claim.where)]

@@ -8,14 +8,18 @@ A claim has exactly one such function, in the module of its page; a test compare
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
+from deepmech.core.estimates import Estimate
 from deepmech_book.claims import registry
 from deepmech_book.claims.entries import Entry, Measurement, judged
+from deepmech_book.claims.rules import judge
 
-__all__ = ["ClaimFunction", "Measurement", "functions_of", "judged", "measure", "measures", "show"]
+__all__ = ["ClaimFunction", "Measurement", "functions_of", "judged", "measure", "measures", "over_bars", "show"]
 
 
 @dataclass(frozen=True)
@@ -113,3 +117,31 @@ def show(name: str, *runs: Any, seeds: int | None = None, **named: Any) -> None:
     from IPython.display import display  # a third of a second, which only pages need
 
     display(measure(name, *runs, seeds=seeds, **named))
+
+
+def over_bars(name: str, found: Estimate, *bars: float) -> str:
+    """What would be said of a claim if its rule had other bars, whatever its null, as a sentence.
+
+    Empty where there is no interval.
+
+    Parameters
+    ----------
+    name : str
+        Id of the claim.
+    found : Estimate
+        What was measured.
+    *bars : float
+        In place of the number of its rule; of a rule between two, of the lower one, with its inverse for the upper one.
+
+    Examples
+    --------
+    >>> over_bars("A.S1.jerky", Estimate(0.9, 0.7, 1.1), 0.5, 1.0, 1.5)
+    'With other bars in the rule: 0.5, fails; 1, undecided; 1.5, holds.'
+    """
+    if not found.is_finite:
+        return ""
+    rule, value = registry.claim(name).rule, np.asarray(found.value)
+    ends = np.asarray(found.low), np.asarray(found.high)
+    rules = (replace(rule, value=[bar, 1 / bar] if rule.kind == "between" else bar) for bar in bars)
+    verdicts = (judge(one, value, interval=ends).verdict for one in rules)
+    return f"With other bars in the rule: {'; '.join(f'{b:g}, {v}' for b, v in zip(bars, verdicts, strict=True))}."

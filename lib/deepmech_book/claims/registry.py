@@ -55,7 +55,8 @@ class Claim(Numbered):
     ``kind`` is ``check`` where it says no more than that a program obeys its formula, and ``erratum``, which its id
     says, of errata and remarks of ours; both are counted apart from the papers' claims. ``figure`` is left out where
     the id begins with it, ``page`` where it is that of the figure. ``answer`` is what
-    the authors could reply where it does not hold, shown beside that verdict. ``ours`` are claims that no sentence of a
+    the authors could reply where it does not hold, shown beside that verdict. ``after_seeing`` says what of its rule,
+    null or interval was chosen after the number had been seen. ``ours`` are claims that no sentence of a
     paper makes, counted apart. Pages show a ``main`` claim as a card, the others as rows of a table.
     """
 
@@ -70,6 +71,7 @@ class Claim(Numbered):
     better_than_null: bool = False
     expected: Any = None
     answer: str = ""
+    after_seeing: str = ""
     main: bool = False
     ours: bool = False
 

@@ -85,7 +85,8 @@ class Rule:
         low: Any = -np.inf
         high: Any = np.inf
         if self.kind == "within":
-            assert expected is not None
+            if expected is None:
+                raise ValueError(f"the rule '{self.words}' needs an expected value")
             reach = self.value * np.abs(expected) if self.relative else self.value
             low, high = expected - reach, expected + reach
         elif self.kind == "between":
@@ -131,8 +132,8 @@ def judge(
 
     The element that decided has, alone, the verdict of all.
 
-    With ``difference``, the interval of measured less null, a null that is better beyond it makes the claim trivial,
-    and one that cannot be told from the measurement leaves it undecided.
+    With ``difference``, the interval of measured less null, one element in which it lies wholly on the null's side
+    makes the claim trivial; else one in which it straddles 0 leaves it undecided: it cannot be told from its null.
     """
     low, high = (np.broadcast_to(end, measured.shape) for end in rule.region(expected))
     holds = rule.inside(measured, expected)
@@ -154,10 +155,10 @@ def judge(
     if better_than_null and difference is not None:
         ends = [np.broadcast_to(rule.direction * end, measured.shape).ravel()[order] for end in difference]
         alike, worse = np.minimum(*ends) * np.maximum(*ends) <= 0, np.maximum(*ends) < 0
-        if alike.any():
-            return Judgement(UNDECIDED, f"it cannot be told from its null{_share(alike)}", int(order[np.argmax(alike)]))
         if worse.any():
             return Judgement(TRIVIAL, f"the null does better{_share(worse)}", int(order[np.argmax(worse)]))
+        if alike.any():
+            return Judgement(UNDECIDED, f"it cannot be told from its null{_share(alike)}", int(order[np.argmax(alike)]))
         return Judgement(HOLDS, "", worst)
     if better_than_null:
         # The end of the interval nearer to the null counts: a difference within the interval is none.

@@ -155,6 +155,19 @@ def test_an_interval_leaves_out_all_that_a_run_says():
     assert few.reason.startswith("too few runs for an interval: 3")
 
 
+def test_regrets_by_rule_are_those_of_each_rule_over_each_group():
+    """Ten alike seeds of a row whose three cells are worth 0.9, 0.6 and 0.3."""
+    worth = np.tile(np.array([0.9, 0.6, 0.3])[None, :, None], (1, 1, 10))
+    picks = {tuning.STRAIGHT: worth, tuning.VALIDATION: worth, tuning.LOSS: -worth, tuning.CARRIED: -abs(worth - 0.6)}
+    one = made_up(worth, **picks)
+    other = one.assign({tuning.STRAIGHT: one[tuning.LOSS]})
+    found = tuning.by_rule({"one": [one], "both": [one, other]})
+    assert found.value.dims == ("data", "rule") and list(found.value.rule) == list(tuning.RULES)
+    np.testing.assert_allclose(found.value.sel(data="one", rule=[*picks, tuning.BLIND]), [0, 0, 60, 30, 30], atol=1e-9)
+    assert float(found.value.sel(data="both", rule=tuning.STRAIGHT)) == pytest.approx(30)
+    np.testing.assert_allclose(found.high - found.low, 0, atol=1e-9)
+
+
 def test_diverged_networks_are_not_chosen():
     accuracy = np.full((1, 2, 2), 0.5)
     accuracy[0, 1] = np.nan

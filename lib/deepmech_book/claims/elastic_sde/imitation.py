@@ -15,21 +15,11 @@ from functools import partial
 import numpy as np
 import xarray as xr
 
-from deepmech.core.estimates import Estimate, proportion
+from deepmech.core.estimates import proportion
 from deepmech_book.analysis.elastic_sde import effects, imitated_paths
-from deepmech_book.claims.functions import Measurement, measures
+from deepmech_book.claims.functions import Measurement, measures, over_bars
 
 Paths = Mapping[str, xr.Dataset]
-
-
-def _over_bars(found: Estimate, *bars: float) -> str:
-    """What the verdict would be if other shares were asked for, as a sentence."""
-    if not found.is_finite:
-        return ""
-    low, high = float(found.low.min()), float(found.high.min())
-    told = [f"{bar:g}, it {'holds' if low > bar else 'fails' if high < bar else 'is open'}" for bar in bars]
-    return f"If another share were asked for: {'; '.join(told)}."
-
 
 # --- Figure 5, and Figs. D.7 and D.8 ----------------------------------------------------------------------------------
 
@@ -43,7 +33,7 @@ def ranks(drawings: xr.Dataset) -> Measurement:
     found = proportion(judged, imitated_paths.N_DRAWINGS)
     blind = float(own.sel(structure="logits", estimator="none").min())
     words = f"With a constant effect within classes and none between them, at least {blind:.3f}."
-    return Measurement(found, null=null, detail=f"{words} {_over_bars(found, 0.8, 0.85, 0.95)}".rstrip())
+    return Measurement(found, null=null, detail=f"{words} {over_bars('B.5.ranks', found, 0.8, 0.85, 0.95)}".rstrip())
 
 
 @measures("B.5.I_fails")
@@ -103,7 +93,7 @@ def l_model_is_nearer(batches: Paths, n: int) -> Measurement:
         f"Each in the norm of its model, as printed: {printed}; so would the I-model be below itself, measured along "
         f"d_k alone: {norm_alone}."
     )
-    return Measurement(found, null=0.5, detail=f"{words} {_over_bars(found, 0.5, 0.75, 0.9)}".rstrip())
+    return Measurement(found, null=0.5, detail=f"{words} {over_bars('B.D9.below', found, 0.5, 0.75, 0.9)}".rstrip())
 
 
 @measures("B.D9.falls")

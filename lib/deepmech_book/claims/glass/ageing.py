@@ -13,7 +13,7 @@ import xarray as xr
 from deepmech.core.estimates import Estimate, stack
 from deepmech_book.analysis.glass import ageing, phases
 from deepmech_book.analysis.glass.summaries import of_learnt_most, origins
-from deepmech_book.claims.functions import Measurement, measures
+from deepmech_book.claims.functions import Measurement, measures, over_bars
 
 Runs = Mapping[str, xr.Dataset]
 
@@ -68,20 +68,9 @@ def crossover(runs: Runs) -> Measurement:
         runs["regularised"], lambda run: ageing.crossover_shift(ageing.tables({"regularised": run})["regularised"])[0]
     )
     found = stack({phase: one for phase, (one, _) in moved.items()}, "phase")
-    return Measurement(found, detail=" ".join(filter(None, [words, _over_bars(found), best])))
-
-
-def _over_bars(found: Estimate, bars: tuple[float, ...] = (0.2, 0.33, 0.4, 0.5)) -> str:
-    """What the verdict would be with other shares in the rule's place, as a sentence."""
-    if not found.is_finite:
-        return ""
-
-    def verdict(bar: float) -> str:
-        if float(found.high.min()) < bar:
-            return "it fails"
-        return "it holds" if float(found.low.min()) >= bar else "open"
-
-    return f"If less than this share were noticeable: {', '.join(f'{bar:g}, {verdict(bar)}' for bar in bars)}."
+    return Measurement(
+        found, detail=" ".join(filter(None, [words, over_bars("C.8.crossover", found, 0.2, 0.33, 0.4, 0.5), best]))
+    )
 
 
 @measures("C.A11.no_ageing")
