@@ -25,12 +25,14 @@ def concave_at_one_rate(true, rng):
 
 
 @pairs.of("A.text.no_norm_pattern")
-def cells_in_the_same_order(true, rng):
+def the_same_phases(true, rng):
+    """Of the null, half of the diagrams have their cells in another order, and half have no concave phase."""
     without, normed = diagram(rng, scatter=0.03), diagram(rng)
-    return {
-        "without": without if true else shuffled(rng, shuffled(rng, without, "dropout", ["slope"]), "slope"),
-        "normed": normed,
-    }
+    if not true and rng.uniform() < 0.5:
+        without = shuffled(rng, shuffled(rng, without, "dropout", ["slope"]), "slope")
+    elif not true:
+        without = networks(rng, lambda slope, at: -0.05 - 0.2 * at - 0.1 * slope, scatter=0.03)
+    return {"without": without, "normed": normed}
 
 
 @pairs.of("A.text.no_norm_bends")

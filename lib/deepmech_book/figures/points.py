@@ -48,6 +48,7 @@ def scatter(
     colour: xr.DataArray | None = None,
     colour_label: str = "",
     rank: tuple[float, float, float] | None = None,
+    equal: bool = False,
     fig: Figure,
 ) -> Figure:
     """Points (x, y) of equally labelled arrays, optionally coloured by a third, with their rank correlation in words.
@@ -59,6 +60,8 @@ def scatter(
         a line in a legend titled ``colour_label``.
     rank : (value, low, high), optional
         Spearman's rank correlation of x and y and its interval, as computed by the caller.
+    equal : bool
+        Draws the line on which x and y are equal.
 
     Raises
     ------
@@ -84,6 +87,8 @@ def scatter(
     if rank is not None:
         value, low, high = (f"{r:.2f}".replace("-", "−") for r in rank)
         ax.set_title(f"rank correlation {value} [{low}, {high}]", fontsize=style.SMALL)
+    if equal:
+        ax.axline((0, 0), slope=1, color=LIGHT.muted, lw=1.2, zorder=1)
     ax.set(xlabel=x_label or axis_label(x), ylabel=y_label or axis_label(y))
     ax.grid()
     return fig

@@ -102,6 +102,14 @@ def test_photographs_are_drawn_from_layer_1_on_where_the_paper_does():
     assert float(drawn["S8(b), the same from layer 1"]["curvature"]) == pytest.approx(0, abs=1e-12)
 
 
+def test_a_diagram_has_the_phases_of_another_or_lacks_one():
+    cells = {"slope": [0.0, 1.0], "dropout": [0.0, 0.1, 0.2], "seed": range(2)}
+    bend = xr.DataArray([[0.3, 0.1, 0.02], [0.01, -0.1, -0.2]], {d: cells[d] for d in ("slope", "dropout")})
+    known, sagging = (xr.Dataset({"curvature": one.expand_dims(seed=2)}) for one in (bend, bend - 0.25))
+    np.testing.assert_allclose(supplement.in_phases_of(known, known), [[0.2, 0.2], [0.15, 0.15]])
+    np.testing.assert_allclose(supplement.in_phases_of(known, sagging), [[-0.05, -0.05], [0.4, 0.4]], atol=1e-12)
+
+
 def test_the_same_cells_of_two_diagrams():
     cells = {"slope": [0.0, 0.5, 1.0], "dropout": [0.0, 0.1], "seed": range(4)}
     whole = xr.Dataset({"curvature": xr.DataArray(np.arange(24.0).reshape(3, 2, 4), cells)})

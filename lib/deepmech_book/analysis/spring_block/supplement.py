@@ -113,6 +113,27 @@ def table_of_corner(corner: xr.Dataset) -> pd.DataFrame:
     return pd.concat({name: one.mean("seed").to_pandas().round(2) for name, one in columns.items()}, axis=1)
 
 
+def in_phases_of(other: xr.Dataset, made: xr.Dataset) -> xr.DataArray:
+    """Curvature of networks, mean over the cells that are concave in ``other``, and minus that over its convex cells.
+
+    Concave is a curvature, mean over seeds, above :data:`~.summaries.STRAIGHT`, convex one below its negative.
+
+    Parameters
+    ----------
+    other, made : Dataset
+        ``curvature`` (slope, dropout, seed), of the same cells.
+
+    Returns
+    -------
+    DataArray, dims (phase, seed)
+        Both are positive where the second diagram has the phases of the first.
+    """
+    known, bend = other["curvature"].mean("seed"), made["curvature"]
+    phases = {"concave": bend.where(known > STRAIGHT), "convex": -bend.where(known < -STRAIGHT)}
+    cells = [one.mean(["slope", "dropout"]) for one in phases.values()]
+    return xr.concat(cells, xr.Variable("phase", list(phases)))
+
+
 def roughness(made: xr.Dataset) -> xr.DataArray:
     """Root mean square distance of each load curve from its best parabola over the layers, by the curve's height."""
     curve = made["load_curve"].transpose(..., "layer").astype(float)

@@ -23,8 +23,10 @@ def concave(corner: xr.Dataset) -> Measurement:
 
 @measures("A.text.no_norm_pattern")
 def pattern(without: xr.Dataset, normed: xr.Dataset) -> Measurement:
-    """Rank correlation over cells of the curvature without batch normalisation with that with it."""
-    return Measurement(rank_correlation(without["curvature"], normed["curvature"], "seed"))
+    """Curvature without batch normalisation where it is concave with it, and minus that where it is convex with it."""
+    same = estimate(supplement.in_phases_of(normed, without), "seed", "symmetric")
+    order = rank_correlation(without["curvature"], normed["curvature"], "seed")
+    return Measurement(same, detail=f"Over all cells the rank correlation of both curvatures is {order}.")
 
 
 @measures("A.text.no_norm_bends")

@@ -86,17 +86,17 @@ def diagram(
     dropouts: Sequence[float] = PANELS["dropout"].values,
     slopes: Sequence[float] = SLOPES,
     n_seeds: int = 10,
-    epochs: int = 100,
+    **training: Any,
 ) -> Sweep:
-    """The panel of dropout with constants that bring the variance to 1, at the paper's learning rate.
+    """The panel of dropout with constants that bring the variance to 1; ``training`` changes what the paper has.
 
     Examples
     --------
-    >>> diagram("digits", n_seeds=2).grid.shape
+    >>> diagram("digits", n_seeds=2, learning_rate=1e-4).grid.shape
     (6, 8, 2)
     """
     cells = {"slope": slopes, "dropout": dropouts, "seed": range(FIRST_SEED, FIRST_SEED + n_seeds)}
-    fixed = {"network": {"scaled": SCALED[0]}, "training": {"epochs": epochs}}
+    fixed = {"network": {"scaled": SCALED[0]}, "training": {"epochs": 100, **training}}
     return sweep("constants-diagram", "spring_block.without_norm", cells, recipe(data), **fixed)
 
 
