@@ -16,10 +16,23 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numba
 import numba.core.config
+import numba.extending
+import numpy as np
+import numpy.typing as npt
+
+#: What signatures of compiled functions call their arguments: numba takes the types of what it is given, and looks at
+#: no annotation. Arrays of float32 or float64, of whole numbers, and of random words of 32 and of 64 bits.
+Floats = npt.NDArray[np.floating[Any]]
+Ints = npt.NDArray[np.integer[Any]]
+Words = npt.NDArray[np.uint32]
+Keys = npt.NDArray[np.uint64]
+Word = np.uint64
+Whole = int | np.int64
+F = TypeVar("F", bound=Callable[..., Any])
 
 #: Kernels make and keep no arrays: counting references, and wrappers for C, would only be more to compile. So would
 #: slices that are assigned at once, with the words of the error that they might raise.
@@ -31,7 +44,7 @@ WEEK = 7 * 24 * 3600.0
 COMPILED = ("compiled.py", "random.py")
 
 
-def njit(**options: Any) -> Callable[[Any], Any]:
+def njit(**options: Any) -> Callable[[F], F]:
     """:func:`numba.njit` with the given options, whose machine code is kept in :func:`folder`.
 
     Where there are no sources, in an archive or a library of compiled files, nothing is kept.
@@ -45,7 +58,7 @@ def njit(**options: Any) -> Callable[[Any], Any]:
     1.5
     """
 
-    def compiled(function: Any) -> Any:
+    def compiled(function: F) -> Any:
         if not options.get("cache"):
             return numba.njit(**options)(function)
         if not Path(function.__code__.co_filename).is_file():
@@ -59,6 +72,11 @@ def njit(**options: Any) -> Callable[[Any], Any]:
             config.CACHE_DIR = before
 
     return compiled
+
+
+def intrinsic(function: Callable[..., tuple[Any, Any]]) -> Any:
+    """:func:`numba.extending.intrinsic`: the first argument of ``function`` is numba's, callers give the others."""
+    return numba.extending.intrinsic(function)
 
 
 def folder(module: str) -> Path:

@@ -24,9 +24,8 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
 
-from deepmech.core.compiled import njit
+from deepmech.core.compiled import Word, intrinsic, njit
 
 
 def stream_id(purpose: str) -> int:
@@ -130,23 +129,23 @@ S32 = np.uint64(32)
 
 
 @intrinsic
-def _float_from_bits(typingctx, bits):
-    def codegen(context, builder, signature, args):
+def _float_from_bits(typingctx: Any, bits: Any) -> tuple[Any, Any]:
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.bitcast(args[0], ir.DoubleType())
 
     return types.float64(types.uint64), codegen
 
 
 @intrinsic
-def _bits_from_float(typingctx, x):
-    def codegen(context, builder, signature, args):
+def _bits_from_float(typingctx: Any, x: Any) -> tuple[Any, Any]:
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.bitcast(args[0], ir.IntType(64))
 
     return types.uint64(types.float64), codegen
 
 
 @njit(inline="always", error_model="numpy")
-def philox(c0, c1, c2, c3, k0, k1):
+def philox(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word) -> tuple[Word, Word, Word, Word]:
     """Four random 32-bit words (held in uint64) for one counter (c0..c3) under one key (k0, k1); all inputs < 2^32."""
     for _ in range(10):
         p0 = M0 * c0
@@ -173,9 +172,9 @@ _ONE = np.uint64(0x3FF0000000000000)
 
 
 @njit(inline="always", error_model="numpy")
-def log_positive(u):
+def log_positive(u: float) -> float:
     """Natural logarithm of a normal positive double, to about one unit in the last place."""
-    b = _bits_from_float(u)  # type: ignore[call-arg,var-annotated]
+    b = _bits_from_float(u)
     e = np.float64(np.int64(b >> np.uint64(52))) - 1023.0
     m = _float_from_bits((b & _MANTISSA) | _ONE)
     big = m > _SQRT2
@@ -198,7 +197,7 @@ def log_positive(u):
 
 
 @njit(inline="always", error_model="numpy")
-def box_muller(r0, r1):
+def box_muller(r0: Word, r1: Word) -> tuple[float, float]:
     """Two independent standard normals from two random 32-bit words; |z| <= sqrt(66 ln 2) = 6.76."""
     u = (np.float64(np.int64(r0)) + 0.5) * 2.3283064365386963e-10
     radius = np.sqrt(-2.0 * log_positive(u))
@@ -233,7 +232,7 @@ def box_muller(r0, r1):
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def fill_bits(out, key, step, purpose):
+def fill_bits(out: np.ndarray, key: Word, step: Word, purpose: Word) -> None:
     """out[4 i : 4 i + 4] = the four words of counter (i, step, purpose); out: uint32, any length."""
     k0, k1 = key & LOW, key >> S32
     s0, s1 = step & LOW, step >> S32
@@ -251,7 +250,7 @@ def fill_bits(out, key, step, purpose):
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def fill_normal(out, bits):
+def fill_normal(out: np.ndarray, bits: np.ndarray) -> None:
     """out[2 i], out[2 i + 1] = Box-Muller of bits[2 i], bits[2 i + 1]; out and bits of the same even length."""
     for i in range(out.shape[0] // 2):
         a, b = box_muller(np.uint64(bits[2 * i]), np.uint64(bits[2 * i + 1]))

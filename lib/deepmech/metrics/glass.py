@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from deepmech.core import checks
-from deepmech.core.compiled import njit
+from deepmech.core.compiled import Floats, njit
 from deepmech.core.random import Stream
 from deepmech.metrics.scale import unit_scale
 
@@ -219,7 +219,7 @@ def motility(now: np.ndarray, reference: np.ndarray, edges: np.ndarray = MOTILIT
 
 
 @njit(cache=True, error_model="numpy")
-def _below(x, y):
+def _below(x: Floats, y: Floats) -> Floats:
     """Largest convex function below the points (x, y), at x; x increasing."""
     n = len(x)
     hull = np.empty(n, np.int64)
@@ -242,7 +242,7 @@ def _below(x, y):
 
 
 @njit(cache=True, error_model="numpy")
-def _left(x, before, after, m):
+def _left(x: Floats, before: Floats, after: Floats, m: int) -> float:
     """Least half-width of a band around the distribution that has room for a convex piece up to a mode at x[m].
 
     ``before`` and ``after`` are the distribution just below and at each x. At the mode itself the piece may jump.
@@ -255,7 +255,7 @@ def _left(x, before, after, m):
 
 
 @njit(cache=True, error_model="numpy")
-def _dip(x, before, after):
+def _dip(x: Floats, before: Floats, after: Floats) -> float:
     # Mirrored, the concave piece on the right is a convex one on the left.
     mirror, first, second = -x[::-1].copy(), 1 - after[::-1].copy(), 1 - before[::-1].copy()
     n = len(x)

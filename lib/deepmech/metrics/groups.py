@@ -19,7 +19,7 @@ from typing import Any, Self
 import numpy as np
 import torch
 
-from deepmech.core.compiled import KERNEL, njit
+from deepmech.core.compiled import KERNEL, Floats, Ints, njit
 from deepmech.metrics.scale import unit_scale
 from deepmech.metrics.separation import debiased, require_finite
 
@@ -166,8 +166,10 @@ class GroupMoments:
         """Add samples to the sums of their cells; returns their squared distances from the anchors of their classes."""
         square, total = torch.zeros(len(x), dtype=torch.float64), self.sum.view(-1, x.shape[1])
         order = (cell // self.n_classes).argsort(stable=True) if x.shape[1] > _WIDE else torch.arange(len(x))
-        arrays = (x.contiguous(), self.anchor, y, cell, total, self.feature_square, square, order)
-        _add_rows(*(t.numpy() for t in arrays), _STRETCH)
+        _add_rows(
+            x.contiguous().numpy(), self.anchor.numpy(), y.numpy(), cell.numpy(), total.numpy(),
+            self.feature_square.numpy(), square.numpy(), order.numpy(), _STRETCH,
+        )  # fmt: skip
         return square
 
     def _add_on_device(self, x: torch.Tensor, y: torch.Tensor, cell: torch.Tensor) -> torch.Tensor:
@@ -333,7 +335,10 @@ class GroupMoments:
 
 
 @njit(cache=True, fastmath={"reassoc"}, **KERNEL)
-def _add_rows(x, anchor, label, cell, total, feature_square, square, order, stretch):
+def _add_rows(
+    x: Floats, anchor: Floats, label: Ints, cell: Ints, total: Floats, feature_square: Floats, square: Floats,
+    order: Ints, stretch: int,
+) -> None:  # fmt: skip
     """Add each sample less the anchor of its class to the sum of its cell, and the square of each of its features to
     that of its group; its squared length goes to ``square``. Samples are taken in an ``order`` that is theirs in each
     group.

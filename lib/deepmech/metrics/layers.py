@@ -97,11 +97,11 @@ class CallRecorder(TorchFunctionMode):
         for name, module in self.modules.items():
             self.handles.append(module.register_forward_pre_hook(partial(self._begin, name), with_kwargs=True))
             self.handles.append(module.register_forward_hook(partial(self._end, name), with_kwargs=True))
-        return super().__enter__() if self.functions else self
+        return super().__enter__() if self.functions else self  # type: ignore[no-untyped-call]
 
     def __exit__(self, *failure: Any) -> None:
         if self.functions:
-            super().__exit__(*failure)
+            super().__exit__(*failure)  # type: ignore[no-untyped-call]
         for handle in self.handles:
             handle.remove()
 

@@ -47,7 +47,7 @@ from scipy.optimize import brentq
 
 from deepmech import simulators
 from deepmech.core import checks
-from deepmech.core.compiled import INSIDE, KERNEL, njit
+from deepmech.core.compiled import INSIDE, KERNEL, Floats, Ints, njit
 from deepmech.core.labels import Batch, Number, align, with_attrs
 from deepmech.core.provenance import attributes
 from deepmech.core.random import Stream
@@ -291,7 +291,7 @@ WALL = 1e300
 
 
 @njit(**INSIDE)
-def at_height(w, y, height):
+def at_height(w: Floats, y: Floats, height: float) -> float:
     """Where the polyline first reaches ``height``."""
     j = 0
     while y[j] < height:
@@ -302,7 +302,7 @@ def at_height(w, y, height):
 
 
 @njit(**INSIDE)
-def last_at_height(w, y, size, height):
+def last_at_height(w: Floats, y: Floats, size: int, height: float) -> float:
     """Where the polyline last is at ``height`` or below it."""
     j = size - 1
     while y[j] > height:
@@ -313,7 +313,7 @@ def last_at_height(w, y, size, height):
 
 
 @njit(**INSIDE)
-def at_place(w, y, size, place):
+def at_place(w: Floats, y: Floats, size: int, place: float) -> tuple[float, float]:
     """Lowest and highest value of the polyline at ``place`` (they differ on a vertical piece)."""
     j = 0
     while j < size - 1 and w[j] < place:
@@ -330,7 +330,10 @@ def at_place(w, y, size, place):
 
 
 @njit(**KERNEL)
-def step(v, speed, bound, lo, hi, f, drag, out, lows, highs, w, y, w2, y2):
+def step(
+    v: Floats, speed: float, bound: Floats, lo: Floats, hi: Floats, f: float, drag: Floats, out: Floats, lows: Floats,
+    highs: Floats, w: Floats, y: Floats, w2: Floats, y2: Floats,
+) -> float:  # fmt: skip
     """Velocities ``out`` after a step in which node n moves at ``speed``; returns the impulse of the hand.
 
     ``bound``, ``lo``, ``hi`` are indexed by pair 1..n, ``v`` and ``out`` by node 0..n; ``f`` is the impulse h f of dry
@@ -392,7 +395,10 @@ def step(v, speed, bound, lo, hi, f, drag, out, lows, highs, w, y, w2, y2):
 
 
 @njit(**KERNEL, cache=True)
-def drive(path, h, f, c, stop, frames, position, energy, x, nodes, lines, total):
+def drive(
+    path: Floats, h: float, f: float, c: float, stop: float, frames: Ints, position: Floats, energy: Floats, x: Floats,
+    nodes: Floats, lines: Floats, total: Floats,
+) -> None:  # fmt: skip
     """Drive the chain along ``path`` (hand's position per step); fill (frame, node) positions, (frame, 5) energies.
 
     x : (n + 1,) where the nodes are, moved. nodes : (8, n + 1), lines : (4, 8n + 8), total : (5,); zero at first.

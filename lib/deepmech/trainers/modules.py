@@ -97,7 +97,7 @@ class Dropout(nn.Module):
         elif self.which.ndim:
             kept = self.keep(self.which, below, shape)
         else:
-            kept = _Kept.apply(self.which, below, self.keep, shape)
+            kept = _Kept.apply(self.which, below, self.keep, shape)  # type: ignore[no-untyped-call]
         return x * (kept * _each(factor, x))
 
 
@@ -173,7 +173,8 @@ def draw_from(name: str, part: Any, keep: Keep, which: Callable[[], torch.Tensor
             # Without an axis of samples the first one is that of channels.
             lone = (function, len(shape)) in ((F.dropout1d, 2), (F.dropout3d, 4))
             shape = tuple(n if i < 2 - lone else 1 for i, n in enumerate(shape))
-        kept = _Kept.apply(which(), torch.tensor(below, dtype=torch.int32, device=x.device), keep, shape)
+        below_here = torch.tensor(below, dtype=torch.int32, device=x.device)
+        kept = _Kept.apply(which(), below_here, keep, shape)  # type: ignore[no-untyped-call]
         factor = torch.tensor(1 / (1 - rate) if rate < 1 else 0, dtype=torch.float64, device=x.device).to(x.dtype)
         return x.mul_(kept * factor) if part.inplace else x * (kept * factor)
 

@@ -146,7 +146,7 @@ def _lab(options: argparse.Namespace) -> int:
 
 
 def _explore(options: argparse.Namespace) -> int:
-    from deepmech_book.explorers import cli_explore
+    from deepmech_book.explorers.page import cli_explore
 
     path = cli_explore(options.explorer, options.output, show=not options.no_browser)
     sys.stdout.write(f"{options.output or path.name} is written\n")

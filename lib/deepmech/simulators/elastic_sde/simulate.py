@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core import checks
-from deepmech.core.compiled import INSIDE, KERNEL, njit
+from deepmech.core.compiled import INSIDE, KERNEL, Floats, Ints, Keys, Word, njit
 from deepmech.core.labels import Batch
 from deepmech.core.random import LOW, S32, Stream, box_muller, philox, stream_id
 from deepmech.simulators.elastic_sde.model import ElasticSDE
@@ -178,7 +178,7 @@ def train_discrete(
 
 
 @njit(**INSIDE)
-def _pick(u, cumulated):
+def _pick(u: float, cumulated: Floats) -> int:
     """Index of the first entry of ``cumulated`` above u (the last one if rounding left none)."""
     for i in range(cumulated.shape[0] - 1):
         if u < cumulated[i]:
@@ -187,7 +187,11 @@ def _pick(u, cumulated):
 
 
 @njit(**KERNEL, cache=True)
-def _run(x, flat, blocks, alpha, beta, classes, mixing, noise, h, key, purposes, marks, out, drawn, source, pull):
+def _run(
+    x: Floats, flat: Floats, blocks: Floats, alpha: Floats, beta: Floats, classes: Floats, mixing: Floats,
+    noise: float, h: float, key: Word, purposes: Keys, marks: Ints, out: Floats, drawn: Ints, source: Floats,
+    pull: Floats,
+) -> None:  # fmt: skip
     """One run; x: (K, n, p), flat: the same in one row, blocks: (K, K, p, p), mixing: rows of cumulated label
     probabilities, out: (times, K n p), source, pull: (p,) working space."""
     n_classes, n, p = x.shape

@@ -340,7 +340,10 @@ def tabulated_paths(
 
 
 @njit(**INSIDE)
-def _slope(first, second, a, b, x, share, k, out):
+def _slope(
+    first: np.ndarray, second: np.ndarray, a: complex, b: complex, x: np.ndarray, share: float, k: np.ndarray,
+    out: np.ndarray,
+) -> None:  # fmt: skip
     """out = (a M_α + b M_β)(x + share k)."""
     for i in range(x.shape[0]):
         total = x[0] * 0.0
@@ -350,7 +353,10 @@ def _slope(first, second, a, b, x, share, k, out):
 
 
 @njit(**KERNEL, cache=True)
-def _run(first, second, alpha, beta, x, step, substeps, out, k):
+def _run(
+    first: np.ndarray, second: np.ndarray, alpha: np.ndarray, beta: np.ndarray, x: np.ndarray, step: float,
+    substeps: int, out: np.ndarray, k: np.ndarray,
+) -> None:  # fmt: skip
     """x : (d,), moved; k : (5, d) working space, of which the first row is zero."""
     h = step / substeps
     for t in range(alpha.shape[0]):

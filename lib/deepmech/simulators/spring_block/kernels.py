@@ -11,11 +11,12 @@ Machine code is made for what is asked for alone, of three orders and of bounded
 call.
 """
 
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
 
-from deepmech.core.compiled import INSIDE, KERNEL, njit
+from deepmech.core.compiled import INSIDE, KERNEL, Floats, Ints, Keys, Whole, Word, njit
 from deepmech.core.random import LOW, S32, box_muller, philox
 
 FIRST, SECOND, LANGEVIN = 0, 1, 2
@@ -25,7 +26,7 @@ LARGEST = 6.8
 
 
 @njit(**INSIDE)
-def draw(z, words, keys, step, purpose, n_numbers, bound):
+def draw(z: Floats, words: Keys, keys: Keys, step: Word, purpose: Word, n_numbers: int, bound: float | None) -> None:
     """z[ℓ, m] = standard normal number ℓ of chain m at this step, |z| ≤ bound unless that is None."""
     n = keys.shape[0]
     s0, s1 = step & LOW, step >> S32
@@ -41,9 +42,9 @@ def draw(z, words, keys, step, purpose, n_numbers, bound):
             low, high = 4 * j + 2 * h, 4 * j + 2 * h + 1
             if low < n_numbers:
                 for m in range(n):
-                    a, b = box_muller(words[2 * h, m], words[2 * h + 1, m])
-                    z[low, m] = a
-                    z[high, m] = b
+                    first, second = box_muller(words[2 * h, m], words[2 * h + 1, m])
+                    z[low, m] = first
+                    z[high, m] = second
     if bound is not None:
         for i in range(n_numbers):
             for m in range(n):
@@ -57,13 +58,13 @@ def draw(z, words, keys, step, purpose, n_numbers, bound):
 
 
 @njit(nogil=True, error_model="numpy", inline="always")
-def friction_force(force, right, left):
+def friction_force(force: float, right: float, left: float) -> float:
     """σ of Eq. 6, from a block at rest."""
     return max(force - right, 0.0) + min(force + left, 0.0)
 
 
 @njit(nogil=True, error_model="numpy", inline="always")
-def step_velocity(v, force, right, left, dt):
+def step_velocity(v: float, force: float, right: float, left: float, dt: float) -> float:
     """Velocity after one step of v' = σ(force; v), Eq. 11: friction may stop a block but not turn it round.
 
     A block that comes to rest inside the step continues from rest for the remaining time.
@@ -76,7 +77,9 @@ def step_velocity(v, force, right, left, dt):
 
 
 @njit(**INSIDE)
-def first_order(x, f, z, k, right, left, bar, dt, shared):
+def first_order(
+    x: Floats, f: Floats, z: Floats, k: Floats, right: Floats, left: Floats, bar: Floats, dt: float, shared: bool
+) -> None:
     """x += η σ(kLx + ε̄ζ), all blocks at once (Eq. 5)."""
     blocks, n = f.shape
     for i in range(blocks):
@@ -90,7 +93,10 @@ def first_order(x, f, z, k, right, left, bar, dt, shared):
 
 
 @njit(**INSIDE)
-def with_mass(x, v, z, k, right, left, damping, bar, dt, shared, inside):
+def with_mass(
+    x: Floats, v: Floats, z: Floats, k: Floats, right: Floats, left: Floats, damping: Floats, bar: Floats, dt: float,
+    shared: bool, inside: bool,
+) -> None:  # fmt: skip
     """x' = v, velocities first. With the noise ``inside`` friction v' = σ(kLx − γv + ε̄ζ; v) (Eqs. 4, 10, 11), else
     dv = (kLx − f(v) − γv) dt + ε dW (Eqs. 12, 13): friction does not see the noise."""
     blocks, n = v.shape
@@ -108,7 +114,7 @@ def with_mass(x, v, z, k, right, left, damping, bar, dt, shared, inside):
 
 
 @njit(**INSIDE)
-def record_positions(out, steps, record, done, x):
+def record_positions(out: Floats, steps: Ints, record: Whole, done: Whole, x: Floats) -> Whole:
     """Write x to all records of step ``done``, from number ``record`` on; returns the next number."""
     while record < steps.shape[0] and steps[record] == done:
         for i in range(x.shape[0]):
@@ -119,14 +125,15 @@ def record_positions(out, steps, record, done, x):
 
 
 @cache
-def compile_kernel(order):
+def compile_kernel(order: int) -> Callable[..., None]:
     """The kernel of one order."""
 
     @njit(**KERNEL, cache=True)
     def run_tile(
-        out, steps, x, keys, purpose, k, right, left, damping, bar, decay, bound, dt, shared, control, v, z,
-        words, now,
-    ):  # fmt: skip
+        out: Floats, steps: Ints, x: Floats, keys: Keys, purpose: Word, k: Floats, right: Floats, left: Floats,
+        damping: Floats, bar: Floats, decay: Floats, bound: float | None, dt: float, shared: bool, control: Ints,
+        v: Floats, z: Floats, words: Keys, now: Floats,
+    ) -> None:  # fmt: skip
         """Advance one tile of chains from x and write positions after ``steps[r]`` steps to out[r].
 
         x : (L + 2, m), wall and target included, overwritten. out : (n_records, L + 2, m). bound : of the noise, or

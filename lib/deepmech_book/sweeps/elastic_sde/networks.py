@@ -16,7 +16,7 @@ import xarray as xr
 from deepmech.core.labels import over
 from deepmech.core.specs import digest
 from deepmech.sweeps import Sweep, to_records
-from deepmech.trainers.lenet import SingleSample, train_lenet
+from deepmech.trainers import SingleSample, train_lenet
 from deepmech_book.sweeps.elastic_sde.data import SETTINGS, fingerprint, images
 from deepmech_book.sweeps.policy import verification_policy
 

@@ -21,9 +21,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import types
-from numba.extending import intrinsic
 
-from deepmech.core.compiled import njit
+from deepmech.core.compiled import Floats, Ints, Whole, Word, intrinsic, njit
 from deepmech.core.random import Stream, fill_bits, fill_normal, stream_id
 from deepmech.trainers.engines.compiled.tiles import BYTES, INSIDE, OPTIONS, Vectors, choose
 from deepmech.trainers.run import aligned, check_cancelled
@@ -49,8 +48,11 @@ def _across(code: Vectors, vectors: list[Any]) -> Any:
 
 
 @intrinsic
-def _rows(typingctx, sizes, ending, out, o, s, w, w0, wj, wk, a, a0, count, active, c0):
-    def codegen(context, b, signature, args):
+def _rows(
+    typingctx: Any, sizes: Any, ending: Any, out: Any, o: Any, s: Any, w: Any, w0: Any, wj: Any, wk: Any, a: Any,
+    a0: Any, count: Any, active: Any, c0: Any,
+) -> tuple[Any, Any]:  # fmt: skip
+    def codegen(context: Any, b: Any, signature: Any, args: Any) -> Any:
         code = Vectors(context, b, out.dtype)
         chosen, how, _, o_, s_, _, w0_, wj_, wk_, _, a0_, count_, _, c0_ = args
         to, weights, below, mask = (code.pointer(signature.args[n], args[n]) for n in (2, 5, 9, 12))
@@ -85,8 +87,10 @@ def _rows(typingctx, sizes, ending, out, o, s, w, w0, wj, wk, a, a0, count, acti
 
 
 @intrinsic
-def _pairs(typingctx, sizes, out, d, d0, a, a0, s, vectors):
-    def codegen(context, b, signature, args):
+def _pairs(
+    typingctx: Any, sizes: Any, out: Any, d: Any, d0: Any, a: Any, a0: Any, s: Any, vectors: Any
+) -> tuple[Any, Any]:
+    def codegen(context: Any, b: Any, signature: Any, args: Any) -> Any:
         code = Vectors(context, b, out.dtype)
         chosen, _, _, d0_, _, a0_, s_, vectors_ = args
         to, up, below = (code.pointer(signature.args[n], args[n]) for n in (1, 2, 4))
@@ -114,7 +118,7 @@ def _pairs(typingctx, sizes, out, d, d0, a, a0, s, vectors):
 
 
 @njit(**INSIDE)
-def _next(left, largest):
+def _next(left: int, largest: int) -> int:
     """How many of ``left`` rows the next tile takes, so that no tile of one is needed if it can be helped."""
     if left >= largest and left - largest not in (1, 2, 5):
         return largest
@@ -124,7 +128,10 @@ def _next(left, largest):
 
 
 @njit(**INSIDE)
-def rows(ending, out, o, n_rows, w, w0, wj, wk, a, a0, count, active, c0, s, n):
+def rows(
+    ending: Whole, out: Floats, o: Whole, n_rows: int, w: Floats, w0: Whole, wj: Whole, wk: Whole, a: Floats,
+    a0: Whole, count: int, active: Floats, c0: Whole, s: int, n: int,
+) -> None:  # fmt: skip
     """out[o + j s + b] = Σ_k w[w0 + j wj + k wk] a[a0 + k s + b] for j < n_rows, k < count, b < n.
 
     Arrays are flat and of one type; rows of samples lie ``s`` apart, ``n`` and ``s`` are multiples of a vector's
@@ -139,15 +146,16 @@ def rows(ending, out, o, n_rows, w, w0, wj, wk, a, a0, count, active, c0, s, n):
         while first < n_rows:
             sizes = (_next(n_rows - first, ROWS), wide)
             to, weight, mask = o + first * s + b, w0 + first * wj, c0 + first * s + b
-            _rows(  # type: ignore[call-arg]
-                sizes, ending, out, to, s, w, weight, wj, wk, a, a0 + b, count, active, mask
-            )
+            _rows(sizes, ending, out, to, s, w, weight, wj, wk, a, a0 + b, count, active, mask)
             first += sizes[0]
         b += wide * lanes
 
 
 @njit(**INSIDE)
-def pairs(g, g0, d, d0, n_rows, a, a0, n_columns, s, n, small):
+def pairs(
+    g: Floats, g0: Whole, d: Floats, d0: int, n_rows: int, a: Floats, a0: Whole, n_columns: int, s: int, n: int,
+    small: Floats,
+) -> None:  # fmt: skip
     """g[g0 + j n_columns + i] += Σ_b d[d0 + j s + b] a[a0 + i s + b], b < n; ``g`` is float64, ``small`` holds 16."""
     lanes = BYTES // small.itemsize
     top = 0
@@ -156,9 +164,7 @@ def pairs(g, g0, d, d0, n_rows, a, a0, n_columns, s, n, small):
         left = 0
         while left < n_columns:
             across = _next(n_columns - left, SQUARE)
-            _pairs(  # type: ignore[call-arg]
-                (down, across), small, d, d0 + top * s, a, a0 + left * s, s, n // lanes
-            )
+            _pairs((down, across), small, d, d0 + top * s, a, a0 + left * s, s, n // lanes)
             for j in range(down):
                 for i in range(across):
                     g[g0 + (top + j) * n_columns + left + i] += small[j * across + i]
@@ -211,7 +217,9 @@ class Workspace(NamedTuple):
 
 
 @njit(**INSIDE)
-def _block(net, workspace, x, x0, y, y0, n, s, scale):
+def _block(
+    net: Net, workspace: Workspace, x: Floats, x0: int, y: Floats, y0: int, n: int, s: int, scale: float
+) -> None:
     """Add to ``net.g`` the gradient of scale · Σ_b ½ max(0, 1 - y_b f_b)² over one block of samples.
 
     The block is x[x0 + i s + b], y[y0 + b] with b < n, ``n`` a multiple of a vector's length, padded with zeros.
@@ -250,7 +258,7 @@ def _block(net, workspace, x, x0, y, y0, n, s, scale):
 
 
 @njit(**INSIDE)
-def _gather(x, y, samples, labels, chosen, s, n):
+def _gather(x: Floats, y: Floats, samples: Floats, labels: Floats, chosen: Ints, s: int, n: int) -> None:
     """A block of the ``chosen`` ``samples`` (inputs, …): x (inputs, s), flat, and y, filled up with zeros to ``n``."""
     held = chosen.shape[0]
     for b in range(held):
@@ -265,7 +273,10 @@ def _gather(x, y, samples, labels, chosen, s, n):
 
 
 @njit(**OPTIONS)
-def advance(net, data, workspace, order, batch, rate, decay, noise, key, purpose, begin, end):
+def advance(
+    net: Net, data: Samples, workspace: Workspace, order: Ints, batch: int, rate: float, decay: float, noise: float,
+    key: Word, purpose: Word, begin: int, end: int,
+) -> None:  # fmt: skip
     """Steps ``begin`` … ``end`` - 1 of w -= rate (∂loss/∂w + decay · w) + noise · ξ (Eq. 3).
 
     With ``batch`` 0 the loss is that of all samples, and steps are numbered for their random numbers, which have this
@@ -409,9 +420,10 @@ class CompiledWalk:
         self, begin: int, end: int, batch: int, order: np.ndarray, rate: Any, decay: Any, noise: Any, stream: Stream
     ) -> None:
         check_cancelled()
-        how = (np.asarray(number, float).item() for number in (rate, decay, noise))
+        mu, shrink, kick = (np.asarray(number, float).item() for number in (rate, decay, noise))
         advance(
-            self._net, self._data, self._workspace, order, batch, *how, np.uint64(stream.key), _THERMAL, begin, end
+            self._net, self._data, self._workspace, order, batch, mu, shrink, kick, np.uint64(stream.key), _THERMAL,
+            begin, end,
         )  # fmt: skip
 
 

@@ -9,11 +9,11 @@ are one visit to its weights, which are most of what a step reads and writes.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from deepmech.core.compiled import njit
+from deepmech.core.compiled import Floats, Ints, njit
 from deepmech.trainers.engines.compiled.lenet_vectors import axpy, dot_then_axpy, nothing, rows, taps
 from deepmech.trainers.engines.compiled.tiles import INSIDE, OPTIONS
 from deepmech.trainers.run import aligned, check_cancelled
@@ -102,7 +102,7 @@ _PLANES, _PIXELS, _CHOSEN, _FLAT = (np.array(v) for v in ((POOLED_1, 1), (1, PAT
 
 
 @njit(**INSIDE)
-def _overflow(maps, stride, row, side):
+def _overflow(maps: Floats, stride: int, row: int, side: int) -> Any:
     """0 if maxima and ReLU lose nothing of these maps, else nan: where an entry is +inf or nan."""
     nothing = _nothing(maps, maps.shape[0] // 32)
     if nothing == 0:
@@ -117,7 +117,10 @@ def _overflow(maps, stride, row, side):
 
 
 @njit(**INSIDE)
-def _pool(maps, stride, row, side, pooled, at, turned, turned_at, chosen, chosen_at):
+def _pool(
+    maps: Floats, stride: int, row: int, side: int, pooled: Floats, at: Ints, turned: Floats, turned_at: Ints,
+    chosen: Ints, chosen_at: Ints,
+) -> None:  # fmt: skip
     """2×2 maxima above zero of flattened maps, ``stride`` apart, and where they come from.
 
     That of map o and cell c goes to ``pooled[o · at[0] + c · at[1]]``, and so to ``turned``. ``chosen`` is the flat
@@ -142,7 +145,7 @@ def _pool(maps, stride, row, side, pooled, at, turned, turned_at, chosen, chosen
 
 
 @njit(**INSIDE)
-def _active(a, values, index):
+def _active(a: Floats, values: Floats, index: Ints) -> int:
     """Positive entries of ``a`` and where they are; filled up with zeros to a whole group. Returns their number.
 
     What is not a number counts as positive, so that it gets through.
@@ -159,7 +162,7 @@ def _active(a, values, index):
 
 
 @njit(**INSIDE)
-def forward(image, p, s, logits):
+def forward(image: Floats, p: Parameters, s: Space, logits: Floats) -> tuple[int, int]:
     """Logits of one image; leaves in ``s`` what the way back needs. Returns the numbers of active inputs.
 
     Logits are nan if a map is not finite before its maxima, as in torch: maxima alone would lose it.
@@ -211,7 +214,7 @@ def forward(image, p, s, logits):
 
 
 @njit(**INSIDE)
-def softmax(logits, label, out):
+def softmax(logits: Floats, label: int, out: Floats) -> float:
     """``out`` = probabilities; returns the cross-entropy of ``label``."""
     top = logits[0]
     for k in range(logits.shape[0]):
@@ -226,7 +229,9 @@ def softmax(logits, label, out):
 
 
 @njit(**INSIDE)
-def descend(image, label, rate, p, s, n2, n3, n_classes, chance):
+def descend(
+    image: Floats, label: int, rate: float, p: Parameters, s: Space, n2: int, n3: int, n_classes: int, chance: Floats
+) -> None:
     """One step of gradient descent on one image, after :func:`forward`; ``chance`` are the classes' probabilities."""
     T = image.dtype.type
     minus = T(-rate)
@@ -284,7 +289,10 @@ def descend(image, label, rate, p, s, n2, n3, n_classes, chance):
 
 
 @njit(**OPTIONS)
-def trial(images, labels, order, rate, p, s, record, losses, x_val, y_val, at, measured, logits, chance):
+def trial(
+    images: Floats, labels: Ints, order: Ints, rate: float, p: Parameters, s: Space, record: Floats, losses: Floats,
+    x_val: Floats, y_val: Ints, at: Ints, measured: Floats, logits: Floats, chance: Floats,
+) -> None:  # fmt: skip
     """Train on ``order``, one sample after another, until a loss is not finite, from which no step is taken.
 
     ``record[m]`` are the logits of sample ``order[m]`` before step m, ``losses[m]`` its loss; ``measured[j]`` is loss

@@ -12,8 +12,8 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
 
+from deepmech.core.compiled import intrinsic
 from deepmech.trainers.engines.compiled.tiles import Vectors
 
 LANES = 8
@@ -40,8 +40,8 @@ def axpy(length: int) -> Any:
     """``y[j : j + length] += s * x[i : i + length]`` as a function (y, j, x, i, s)."""
 
     @intrinsic
-    def function(typingctx, y, j, x, i, s):
-        def codegen(context, builder, signature, arguments):
+    def function(typingctx: Any, y: Any, j: Any, x: Any, i: Any, s: Any) -> tuple[Any, Any]:
+        def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             v = _vectors(context, builder, y.dtype)
             at_y, at_x = v.pointer(y, arguments[0], arguments[1]), v.pointer(x, arguments[2], arguments[3])
             factor = v.spread(arguments[4])
@@ -65,8 +65,10 @@ def taps(n_out: int, length: int, row: int, tap: tuple[int, int]) -> Any:
     """
 
     @intrinsic
-    def function(typingctx, out, j, out_stride, x, i, w, k, w_stride):
-        def codegen(context, builder, signature, arguments):
+    def function(
+        typingctx: Any, out: Any, j: Any, out_stride: Any, x: Any, i: Any, w: Any, k: Any, w_stride: Any
+    ) -> tuple[Any, Any]:
+        def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             v = _vectors(context, builder, out.dtype)
             a_out, a_j, a_stride, a_x, a_i, a_w, a_k, a_w_stride = arguments
             at_out, at_w = [v.pointer(out, a_out, a_j)], [v.pointer(w, a_w, a_k)]
@@ -100,8 +102,8 @@ def rows(count: int, length: int) -> Any:
     """
 
     @intrinsic
-    def function(typingctx, y, a, index, first, w):
-        def codegen(context, builder, signature, arguments):
+    def function(typingctx: Any, y: Any, a: Any, index: Any, first: Any, w: Any) -> tuple[Any, Any]:
+        def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             v = _vectors(context, builder, y.dtype)
             at_y = v.pointer(y, arguments[0])
             at_a, at_index = (
@@ -131,8 +133,8 @@ def dot_then_axpy(length: int) -> Any:
     """
 
     @intrinsic
-    def function(typingctx, w, j, d, s):
-        def codegen(context, builder, signature, arguments):
+    def function(typingctx: Any, w: Any, j: Any, d: Any, s: Any) -> tuple[Any, Any]:
+        def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             v = _vectors(context, builder, w.dtype)
             at_w = v.pointer(w, arguments[0], arguments[1])
             at_d = v.pointer(d, arguments[2])
@@ -162,8 +164,8 @@ def nothing(length: int) -> Any:
     """
 
     @intrinsic
-    def function(typingctx, x, count):
-        def codegen(context, builder, signature, arguments):
+    def function(typingctx: Any, x: Any, count: Any) -> tuple[Any, Any]:
+        def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             v = _vectors(context, builder, x.dtype)
             start = v.pointer(x, arguments[0])
 

@@ -30,10 +30,9 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
 
-from deepmech.core.compiled import njit
+from deepmech.core.compiled import Floats, Ints, Keys, Whole, Word, Words, intrinsic, njit
 from deepmech.core.random import LOW, S32, fill_bits, fill_normal, philox, stream_id
 from deepmech.trainers.engines.compiled.tiles import BYTES, INSIDE, OPTIONS, Vectors, choose
 from deepmech.trainers.run import check_cancelled
@@ -55,7 +54,10 @@ def padded(n: int) -> int:
 
 
 @intrinsic
-def _tile(typing, c, c0, c_row, a, a0, a_row, a_term, b, b0, b_term, terms, rows, vectors, add):
+def _tile(
+    typing: Any, c: Any, c0: Any, c_row: Any, a: Any, a0: Any, a_row: Any, a_term: Any, b: Any, b0: Any, b_term: Any,
+    terms: Any, rows: Any, vectors: Any, add: Any,
+) -> tuple[Any, Any]:  # fmt: skip
     """c[r, :] (+)= Σ_k a[r, k] b[k, :] for a tile of ``rows`` × ``vectors``; flat arrays with offsets and strides."""
     i = types.intp
     return types.void(c, i, i, a, i, i, i, b, i, i, i, i, i, types.boolean), _emit_tile
@@ -96,7 +98,7 @@ def _emit_tile(context: Any, builder: Any, signature: Any, arguments: Any) -> An
 
 
 @intrinsic
-def _view(typing, flat, start, rows, columns):
+def view(typing: Any, flat: Any, start: Any, rows: Any, columns: Any) -> tuple[Any, Any]:
     """``flat[start:][:rows * columns]`` as a matrix, which nothing checks and which keeps ``flat`` not alive."""
     i = types.intp
 
@@ -113,11 +115,8 @@ def _view(typing, flat, start, rows, columns):
     return types.Array(flat.dtype, 2, "C")(flat, i, i, i), emit
 
 
-view: Any = _view
-
-
 @intrinsic
-def _fetch(typing, array, place):
+def _fetch(typing: Any, array: Any, place: Any) -> tuple[Any, Any]:
     """Ask for the cache line at a place of a flat array, to be written or read soon."""
     return types.void(array, types.intp), _emit_fetch
 
@@ -134,7 +133,9 @@ def _emit_fetch(context: Any, builder: Any, signature: Any, arguments: Any) -> A
 
 
 @njit(**OPTIONS)
-def multiply(c, a, a_row, a_term, b, terms, add, ahead):
+def multiply(
+    c: Floats, a: Floats, a_row: Whole, a_term: Whole, b: Floats, terms: Whole, add: Whole, ahead: Floats
+) -> None:
     """c[r] = Σ_k a(r, k) b[k] over k < ``terms``, with a(r, k) number r · a_row + k · a_term of ``a``.
 
     With ``add`` 1, and not 0, that is added to c.
@@ -157,7 +158,7 @@ def multiply(c, a, a_row, a_term, b, terms, add, ahead):
             while r < n_rows:
                 while height > n_rows - r:
                     height = 4 if height > 4 else height // 2
-                _tile(  # type: ignore[call-arg]
+                _tile(
                     c, r * c_row + v * lanes, c_row, a, r * a_row + start * a_term, a_row, a_term,
                     b, start * b_row + v * lanes, b_row, depth, height, width, add != 0 or start > 0,
                 )  # fmt: skip
@@ -169,7 +170,7 @@ def multiply(c, a, a_row, a_term, b, terms, add, ahead):
 
 
 @njit(**INSIDE)
-def transpose(a, out, rows):
+def transpose(a: Floats, out: Floats, rows: Whole) -> None:
     """out = aᵀ for the first ``rows`` rows of a."""
     for j in range(out.shape[0]):
         for i in range(rows):
@@ -195,7 +196,9 @@ NO, ONE = np.int64(0), np.int64(1)
 
 
 @njit(**OPTIONS)
-def masks(keep, units, samples, size, drop, key, first, purposes, words):
+def masks(
+    keep: Words, units: Ints, samples: int, size: int, drop: Ints, key: Word, first: int, purposes: Keys, words: Words
+) -> None:
     """Bit i % 32 of keep[step, layer, i // 32, j] := whether unit j is kept for the i-th sample of a step's batch.
 
     ``keep`` (steps, hidden layers, words for a batch, units) holds all steps, ``size`` samples in each but the last;
@@ -234,7 +237,9 @@ def masks(keep, units, samples, size, drop, key, first, purposes, words):
 
 
 @njit(**OPTIONS)
-def normals(out, units, samples, size, key, first, purpose, words):
+def normals(
+    out: Floats, units: int, samples: int, size: int, key: Word, first: int, purpose: Word, words: Words
+) -> None:
     """out[step, j n + i] := the standard normal number of input j of the i-th of n samples of a step's batch."""
     for step in range(out.shape[0]):
         count = min(size, samples - step * size) * units
@@ -244,7 +249,10 @@ def normals(out, units, samples, size, key, first, purpose, words):
 
 
 @njit(**OPTIONS)
-def relabel(labels, size, share, n_classes, key, first, replaced, other, words):
+def relabel(
+    labels: Ints, size: int, share: int, n_classes: int, key: Word, first: int, replaced: Word, other: Word,
+    words: Words,
+) -> None:  # fmt: skip
     """Replace a ``share`` (in units of 2⁻¹⁶) of the labels, batch by batch, by random ones.
 
     ``replaced`` and ``other`` are the purposes of which labels, and of their new values.
@@ -264,7 +272,7 @@ def relabel(labels, size, share, n_classes, key, first, replaced, other, words):
 
 
 @njit(**INSIDE)
-def add_moments(block, first, s, sums):
+def add_moments(block: Floats, first: bool, s: Floats, sums: Floats) -> None:
     """Add Σ (x - c) and Σ (x - c)² of a block to ``sums``, where c, in s[CENTRE], is the mean of the first block.
 
     So near to the mean of all, the sums lose no digits, and one visit to each block is enough.
@@ -295,7 +303,7 @@ def add_moments(block, first, s, sums):
 
 
 @njit(**INSIDE)
-def moments(s, sums, n, mean, variance):
+def moments(s: Floats, sums: Floats, n: int, mean: Floats, variance: Floats) -> None:
     """Mean and variance over all n samples, from the sums of their blocks; nan where those overflow.
 
     An infinite variance would make a unit constant, and a maximum would lose what is not a number.
@@ -307,7 +315,7 @@ def moments(s, sums, n, mean, variance):
 
 
 @njit(**INSIDE)
-def track(mean, variance, n, bias, running_mean, running_var):
+def track(mean: Floats, variance: Floats, n: int, bias: Floats, running_mean: Floats, running_var: Floats) -> None:
     """Running statistics of BatchNorm: averages with weight 0.1, of the unbiased variance."""
     for j in range(mean.shape[0]):
         running_mean[j] += MOMENTUM * (mean[j] + bias[j] - running_mean[j])
@@ -315,7 +323,7 @@ def track(mean, variance, n, bias, running_mean, running_var):
 
 
 @njit(**OPTIONS)
-def standardise(x, mean, variance, s, sums):
+def standardise(x: Floats, mean: Floats, variance: Floats, s: Floats, sums: Floats) -> None:
     """BatchNorm of the inputs, without its scale, in place."""
     T = x.dtype.type
     for start in range(0, x.shape[0], BLOCK):
@@ -330,7 +338,9 @@ def standardise(x, mean, variance, s, sums):
 
 
 @njit(**INSIDE)
-def activate(h, out, c, positive, negative, keep, first, dropped):
+def activate(
+    h: Floats, out: Floats, c: Floats, positive: float, negative: float, keep: Words, first: int, dropped: bool
+) -> None:
     """out = LeakyReLU(TIMES h + PLUS), with its two slopes, times 0 where dropped: that keeps what is not finite."""
     zero = h.dtype.type(0)
     for i in range(h.shape[0]):
@@ -347,7 +357,9 @@ def activate(h, out, c, positive, negative, keep, first, dropped):
 
 
 @njit(**INSIDE)
-def derivative(d, h, c, positive, negative, keep, first, dropped, s):
+def derivative(
+    d: Floats, h: Floats, c: Floats, positive: float, negative: float, keep: Words, first: int, dropped: bool, s: Floats
+) -> None:
     """d := d · ∂a/∂z; s becomes Σ d and Σ d (h - mean) over the block."""
     zero = h.dtype.type(0)
     for j in range(h.shape[1]):
@@ -372,7 +384,7 @@ def derivative(d, h, c, positive, negative, keep, first, dropped, s):
 
 
 @njit(**INSIDE)
-def through_norm(d, h, out, c):
+def through_norm(d: Floats, h: Floats, out: Floats, c: Floats) -> None:
     """out = ∂loss/∂h from d = ∂loss/∂z."""
     for i in range(d.shape[0]):
         for j in range(d.shape[1]):
@@ -380,7 +392,7 @@ def through_norm(d, h, out, c):
 
 
 @njit(**INSIDE)
-def cross_entropy(output, classes, bias, labels, n):
+def cross_entropy(output: Floats, classes: int, bias: Floats, labels: Ints, n: int) -> float:
     """Sum of the cross-entropies of ``output + bias``; ``output`` becomes ∂loss/∂output of the mean over n samples."""
     T = output.dtype.type
     loss = 0.0
@@ -402,7 +414,9 @@ def cross_entropy(output, classes, bias, labels, n):
 
 
 @njit(**INSIDE)
-def squared_error(output, units, bias, labels, targets, index, n):
+def squared_error(
+    output: Floats, units: int, bias: Floats, labels: Ints, targets: Floats, index: Ints, n: int
+) -> float:
     """As :func:`cross_entropy` for squared errors, averaged over the outputs; real targets if there are no classes."""
     T = output.dtype.type
     loss = 0.0
@@ -416,7 +430,7 @@ def squared_error(output, units, bias, labels, targets, index, n):
 
 
 @njit(**INSIDE)
-def adam(p, g, first, second, rate, t):
+def adam(p: Floats, g: Floats, first: Floats, second: Floats, rate: float, t: int) -> None:
     """One step of Adam with PyTorch's defaults over all parameters at once; t counts from 1."""
     T = p.dtype.type
     b1, b2, eps, one = T(0.9), T(0.999), T(1e-8), T(1)
@@ -428,7 +442,7 @@ def adam(p, g, first, second, rate, t):
 
 
 @njit(**INSIDE)
-def sgd(p, g, velocity, rate, momentum):
+def sgd(p: Floats, g: Floats, velocity: Floats, rate: float, momentum: float) -> None:
     """One step of gradient descent with (heavy-ball) momentum, as torch.optim.SGD."""
     T = p.dtype.type
     size, mu = T(rate), T(momentum)
@@ -438,7 +452,9 @@ def sgd(p, g, velocity, rate, momentum):
 
 
 @njit(**INSIDE)
-def _coefficients(c, gain, shift, mean, variance, units, normed):
+def _coefficients(
+    c: Floats, gain: Floats, shift: Floats, mean: Floats, variance: Floats, units: int, normed: bool
+) -> None:
     """The coefficients by which a block of h becomes activations, and its mean."""
     T = c.dtype.type
     for j in range(units):
@@ -450,7 +466,10 @@ def _coefficients(c, gain, shift, mean, variance, units, normed):
 
 
 @njit(**INSIDE)
-def _finish_layer(c, gain, d_gain, d_shift, variance, units, n, sums, normed, biased):
+def _finish_layer(
+    c: Floats, gain: Floats, d_gain: Floats, d_shift: Floats, variance: Floats, units: int, n: int, sums: Floats,
+    normed: bool, biased: bool,
+) -> None:  # fmt: skip
     """Gradients of gain and shift, and the coefficients of :func:`.through_norm`."""
     T = c.dtype.type
     for j in range(units):
@@ -464,14 +483,14 @@ def _finish_layer(c, gain, d_gain, d_shift, variance, units, n, sums, normed, bi
 
 
 @njit(**INSIDE)
-def _block(q, n, forward):
+def _block(q: int, n: int, forward: bool) -> tuple[int, int]:
     """The samples of a pass's q-th block; none after the last."""
     block = q if forward else (n - 1) // BLOCK - q
     return min(n, max(0, block * BLOCK)), min(n, max(0, block * BLOCK + BLOCK))
 
 
 @njit(**INSIDE)
-def _scale_inputs(weight, product, gain, d_gain, units):
+def _scale_inputs(weight: Floats, product: Floats, gain: Floats, d_gain: Floats, units: int) -> None:
     """Gradients of the first weights and of the input's BatchNorm scale from P = x̂ᵀ · ∂loss/∂h.
 
     With a₀ = γ x̂ the chain rule gives ∂/∂W_kj = γ_k P_kj and ∂/∂γ_k = Σ_j W_kj P_kj: no third pass over the batch.
@@ -485,7 +504,7 @@ def _scale_inputs(weight, product, gain, d_gain, units):
 
 
 @njit(**INSIDE)
-def _take(x, samples, index, normals, step, inputs, noise):
+def _take(x: Floats, samples: Floats, index: Ints, normals: Floats, step: int, inputs: int, noise: float) -> None:
     """The samples of a batch, with their noise."""
     n, factor = x.shape[0], x.dtype.type(noise)
     for i in range(n):
@@ -498,7 +517,7 @@ def _take(x, samples, index, normals, step, inputs, noise):
 
 
 @njit(**INSIDE)
-def _fold(weight, folded, gain):
+def _fold(weight: Floats, folded: Floats, gain: Floats) -> None:
     """The scale of the input's BatchNorm folded into the first weights."""
     for k in range(weight.shape[0]):
         for j in range(weight.shape[1]):
@@ -506,7 +525,7 @@ def _fold(weight, folded, gain):
 
 
 @njit(**INSIDE)
-def _loss(out, net, data, labels, index, last):
+def _loss(out: Floats, net: Net, data: Data, labels: Ints, index: Ints, last: int) -> float:
     """The loss of a batch, of which ``out`` becomes the derivative; the gradient is zero but for the last bias."""
     n, bias = out.shape[0], net.p[net.shift[last] :]
     if data.squared:
@@ -524,13 +543,13 @@ def _loss(out, net, data, labels, index, last):
 
 
 @njit(**PART)
-def _weight(net, vector, layer):
+def _weight(net: Net, vector: Floats, layer: int) -> Floats:
     """A layer's weight (units below, padded units) in ``vector``, which is ``p`` or ``g``."""
     return view(vector, net.weight[layer], net.units[layer - 1], net.padded[layer])
 
 
 @njit(**PART)
-def _inputs(net, work, data, steps, index, step):
+def _inputs(net: Net, work: Work, data: Data, steps: Steps, index: Ints, step: int) -> Floats:
     """The batch with its noise, normalised but not yet scaled if there is BatchNorm."""
     n = index.shape[0]
     x = work.x[:n]
@@ -546,7 +565,7 @@ def _inputs(net, work, data, steps, index, step):
 
 
 @njit(**PART)
-def _activations(work, steps, x, layer, drawn, start, stop):
+def _activations(work: Work, steps: Steps, x: Floats, layer: int, drawn: int, start: int, stop: int) -> Floats:
     """What the samples of a block are below ``layer``: inputs, or activations, which are made anew."""
     lower = x[start:stop]
     if layer > 1:
@@ -559,7 +578,7 @@ def _activations(work, steps, x, layer, drawn, start, stop):
 
 
 @njit(**PART)
-def _forward(net, work, steps, x, drawn, partial, sums):
+def _forward(net: Net, work: Work, steps: Steps, x: Floats, drawn: int, partial: Floats, sums: Floats) -> bool:
     """Fill ``work.h``, its coefficients and ``work.out``; whether the last pass went from the first block on."""
     n, last = x.shape[0], net.units.shape[0] - 1
     forward = False
@@ -592,7 +611,9 @@ def _forward(net, work, steps, x, drawn, partial, sums):
 
 
 @njit(**PART)
-def _backward(net, work, steps, x, drawn, partial, sums, forward):
+def _backward(
+    net: Net, work: Work, steps: Steps, x: Floats, drawn: int, partial: Floats, sums: Floats, forward: bool
+) -> None:
     """Fill ``net.g`` but for the last bias, from the derivatives in ``work.out`` and what :func:`_forward` left."""
     n, last = x.shape[0], net.units.shape[0] - 1
     for layer in range(last, 0, -1):
@@ -635,7 +656,7 @@ def _backward(net, work, steps, x, drawn, partial, sums, forward):
 
 
 @njit(**PART)
-def _update(net, steps, t):
+def _update(net: Net, steps: Steps, t: int) -> None:
     """The ``t``-th step, from 1, of the optimiser, after weight decay."""
     if steps.kept != 1:
         kept = net.p.dtype.type(steps.kept)
@@ -648,7 +669,7 @@ def _update(net, steps, t):
 
 
 @njit(**OPTIONS)
-def run_steps(net, work, data, steps, learns, total):
+def run_steps(net: Net, work: Work, data: Data, steps: Steps, learns: bool, total: float) -> float:
     """Steps of an epoch; returns ``total`` and the loss of every sample, taken before its step's update.
 
     Leaves the last batch's gradient in ``net.g``; unless it ``learns``, parameters stay as they are. Its parts are
