@@ -79,17 +79,17 @@ def without_record(data, steps: int) -> Callable[[], None]:
     """The same steps, and nothing written down."""
     engine = CompiledLeNet(initial_weights(Stream.of("benchmark", 0), 1, 3), RATE, "float32")
     x, y = padded(data.x_train, 1, "float32"), data.y_train
-    logits, chance = np.empty(3, np.float32), np.empty(3)
-    return lambda: _steps(x, y, steps, RATE, engine.parameters, engine.space, logits, chance)
+    logits, probs = np.empty(3, np.float32), np.empty(3)
+    return lambda: _steps(x, y, steps, RATE, engine.parameters, engine.space, logits, probs)
 
 
 @njit(nogil=True, error_model="numpy")
-def _steps(x, y, steps, rate, p, s, logits, chance):
+def _steps(x, y, steps, rate, p, s, logits, probs):
     for m in range(steps):
         i = m % y.shape[0]
         n2, n3 = forward(x[i], p, s, logits)
-        softmax(logits, y[i], chance)
-        descend(x[i], y[i], rate, p, s, n2, n3, logits.shape[0], chance)
+        softmax(logits, y[i], probs)
+        descend(x[i], y[i], rate, p, s, n2, n3, logits.shape[0], probs)
 
 
 @njit(nogil=True, error_model="numpy")

@@ -39,7 +39,7 @@ def install(always: bool = False) -> bool:
     from deepmech.trainers.run import TrainerRun
 
     assert hasattr(TrainerRun, "select_engine"), "what is replaced has another name now"
-    TrainerRun.select_engine = lambda self, missing="", slow="": ("torch", "there is no numba")  # type: ignore[method-assign]
+    TrainerRun.select_engine = lambda self, unknown="", slower="": ("torch", "there is no numba")  # type: ignore[method-assign]
     return True
 
 

@@ -19,7 +19,7 @@ def euler(
     x = np.stack([x0[:, None] + start_spread * s.normal("start", 0, (k, n_samples, p)) for s in streams])
     drift, out, marks = x0[None], [], np.rint(np.asarray(times) / dt).astype(int)
     (alpha, _), (beta, _) = model.rates()
-    parts = model.drift_parts(model.batch())
+    parts = model.drift_parts(model.grid())
     for step in range(marks[-1] + 1):
         out += [x] * (step in marks)
         a, b = (float(np.ravel(rate(np.array([step * dt])))[0]) for rate in (alpha, beta))

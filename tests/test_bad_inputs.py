@@ -86,7 +86,7 @@ SLIPS = {
         "t.a and t.b both have a coordinate 'q' but different values of it",
     ),
     "step too large": (lambda: STREAM.bits("p", 2**70, 3), "must be a whole number from 0 to 2^64 - 1"),
-    "drop of nan": (lambda: STREAM.keep("p", 0, 5, np.nan), "Stream.keep: drop = nan: must be a probability"),
+    "drop of nan": (lambda: STREAM.mask("p", 0, 5, np.nan), "Stream.mask: drop = nan: must be a probability"),
     "float word": (lambda: Stream.of("a", 1.5), "a word = 1.5: must be text or a whole number"),
     "list": (lambda: Chain(friction_right=[0.1, 0.2], noise=0.0), f"Chain.friction_right = [0.1, 0.2]: {NUMBER}"),
     "float blocks": (lambda: Chain(n_blocks=7.0, noise=0.0), "Chain.n_blocks = 7.0: must be a whole number"),
@@ -157,8 +157,8 @@ def test_what_is_right_is_still_taken():
     assert Stream.of("a", np.int8(1)).key == Stream.of("a", 1).key == Stream.of("a", np.uint64(1)).key
     np.testing.assert_array_equal(STREAM.bits("p", np.int64(3), np.int32(5)), STREAM.bits("p", 3, 5))
     assert STREAM.normal("p", 0, [2, 3]).shape == (2, 3) and STREAM.normal("p", 0, ()).shape == ()
-    assert STREAM.keep("p", 0, 5, np.float32(0)).all() and not STREAM.keep("p", 0, 5, 1).any()
-    assert Chain(n_blocks=np.int64(3), noise=np.array(0.1), stiffness=np.float32(1)).batch().n == 1
+    assert STREAM.mask("p", 0, 5, np.float32(0)).all() and not STREAM.mask("p", 0, 5, 1).any()
+    assert Chain(n_blocks=np.int64(3), noise=np.array(0.1), stiffness=np.float32(1)).grid().n == 1
     assert over("regime", ["lazy", "rich"]).sizes == {"regime": 2}
     both = align("t", a=labelled([1, 2], q=("x", [1, 2])), b=labelled([1, 2], q=("x", [1, 2])))
     assert both.coords["q"].values.tolist() == [1, 2]

@@ -12,7 +12,7 @@ from miniature import MINI, ROOT, make_checkout, notebook_text, write_notebooks
 
 from deepmech.sweeps import sweep_of
 from deepmech.sweeps.store import read_netcdf
-from deepmech_book.build.sources import BookError, Checkout, Source, checked, with_values
+from deepmech_book.build.sources import BookError, Checkout, Source, checked, replace_parameters
 from deepmech_book.sweeps.shipped import folder
 
 
@@ -126,7 +126,7 @@ def test_the_parameters_cell_shows_what_is_in_force(defaults, profile, ways):
     code = "# first words\nprofile = 'quick'\n"
     code += "".join(way.format(k, repr(v)) for (k, v), way in zip(defaults.items(), ways, strict=False))
     chosen = {k: v for k, v in profile.items() if k in defaults}
-    shown = with_values("a/b", code, {"profile": "paper", **chosen})
+    shown = replace_parameters("a/b", code, {"profile": "paper", **chosen})
     force: dict = {}
     exec(shown, force)
     assert {k: repr(force[k]) for k in defaults} == {k: repr(v) for k, v in {**defaults, **chosen}.items()}

@@ -48,7 +48,7 @@ def test_distributions():
     assert stats.kstest(z, "norm").pvalue > 1e-3
     assert stats.kstest(z[::2] * z[1::2], lambda v: _product_cdf(v)).pvalue > 1e-3  # members of a pair are independent
     assert stats.kstest(stream.uniform("u", 0, 200_000), "uniform").pvalue > 1e-3
-    dropped = 1 - stream.keep("k", 0, 400_000, 0.1).mean()
+    dropped = 1 - stream.mask("k", 0, 400_000, 0.1).mean()
     assert abs(dropped - 0.1) < 4 * np.sqrt(0.09 / 400_000)
 
 

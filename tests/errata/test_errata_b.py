@@ -17,7 +17,7 @@ D = np.eye(3) - 1 / 3  # the matrix of the vector d
 def l_model(k, class_weights=None):
     """The L-model with effects 1 and −0.3, and its drift: blocks E_kl H_kl p_l."""
     model = ElasticSDE(1.0, -0.3, k, structure="logits", class_weights=class_weights)
-    intra, inter = (part[0] for part in model.drift_parts(model.batch()))
+    intra, inter = (part[0] for part in model.drift_parts(model.grid()))
     return model, intra - 0.3 * inter
 
 
@@ -56,7 +56,7 @@ def test_between_one_over_t_log_log_t_and_one_over_t_mean_over_noise_falls():
 
 def test_mean_features_follow_c12_without_the_printed_factor():
     t, x0, model = 2.0, start(3, 2), ElasticSDE(1.0, 0.2, 3, 2)
-    intra, inter = (part[0] for part in model.drift_parts(model.batch()))
+    intra, inter = (part[0] for part in model.drift_parts(model.grid()))
     mu, vectors = np.linalg.eigh(np.kron(intra + 0.2 * inter, np.eye(2)))
     exact = integrated(model, [t], x0)[0].ravel()
     right, printed = (

@@ -24,8 +24,8 @@ def slide(v, force, right, left, dt):
 
 def positions(chain, t_end, dt, order, n_runs, shared_noise, truncation, noise_decay, seed):
     """Positions (step, member, run, block) of every step from 0 on."""
-    p = {k: torch.tensor(v, dtype=torch.float64)[:, None] for k, v in chain.batch().flat.items()}
-    n, blocks, steps = chain.batch().n, chain.n_blocks, round(t_end / dt)
+    p = {k: torch.tensor(v, dtype=torch.float64)[:, None] for k, v in chain.grid().flat.items()}
+    n, blocks, steps = chain.grid().n, chain.n_blocks, round(t_end / dt)
     numbers = 1 if shared_noise else blocks
     streams = BatchedStream([Stream.of("spring_block", seed, r).key for r in range(n_runs)], torch.device("cpu"))
 

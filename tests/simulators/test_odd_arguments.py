@@ -72,7 +72,7 @@ CALLS = {
     "ruler": (lambda **a: folding_ruler.slow_profile(folding_ruler.Ruler(**a), 0.5), {
         "n_pairs": 3, "fold_angle": 80.0, "table_friction": 0.2, "stop": 0.99,
     }),
-    "pull": (lambda **a: folding_ruler.batch(folding_ruler.Ruler(), folding_ruler.Pull(**a)), {
+    "pull": (lambda **a: folding_ruler.grid(folding_ruler.Ruler(), folding_ruler.Pull(**a)), {
         "extension": 0.6, "duration": 5.0, "jerk_speed": 0.0, "jerk_period": 1.0, "shake_speed": 0.0,
     }),
     "simulate a ruler": (folding_ruler.simulate, {

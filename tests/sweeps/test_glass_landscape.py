@@ -66,10 +66,10 @@ def test_paths():
     hill = lambda p: float(np.exp(-(p @ p)))  # noqa: E731
     push = lambda p: -2 * p * np.exp(-(p @ p))  # noqa: E731
     same = np.array([0.7, 0.2])
-    assert np.ptp(shape.straight(hill, same, same, 7)) == 0
-    assert shape.barrier(shape.straight(hill, -same, same)) == pytest.approx(1 - hill(same))
+    assert np.ptp(shape.linear_path(hill, same, same, 7)) == 0
+    assert shape.barrier(shape.linear_path(hill, -same, same)) == pytest.approx(1 - hill(same))
     # The path settles at equal distances, whatever the landscape, and its ends stay.
-    path = shape.relaxed(push, np.array([-1.0, 0.1]), np.array([1.0, 0.1]), 0.1, images=9, steps=50)
+    path = shape.string_method(push, np.array([-1.0, 0.1]), np.array([1.0, 0.1]), 0.1, images=9, steps=50)
     lengths = np.linalg.norm(np.diff(path, axis=0), axis=1)
     assert np.ptp(lengths) < 0.02 * lengths.mean()
     assert path[0].tolist() == [-1.0, 0.1] and path[-1].tolist() == [1.0, 0.1]
@@ -78,7 +78,7 @@ def test_paths():
     def wells(p):
         return np.array([4 * p[0] * (p[0] ** 2 - 1), 4 * p[1]])
 
-    bent = shape.relaxed(wells, np.array([-1.0, 0]), np.array([1.0, 0]), 0.02, 21, 200)
+    bent = shape.string_method(wells, np.array([-1.0, 0]), np.array([1.0, 0]), 0.02, 21, 200)
     values = [(p[0] ** 2 - 1) ** 2 + 2 * p[1] ** 2 for p in bent]
     assert shape.barrier(np.array(values)) == pytest.approx(1.0, abs=1e-6)
 
@@ -86,7 +86,9 @@ def test_paths():
 def test_roundness_of_random_least_squares():
     n, samples = 60, 300
     x = Stream.of("wishart", 0).normal("x", 0, (samples, n))
-    assert shape.roundness(np.linalg.eigvalsh(x.T @ x / samples)) == pytest.approx(1 / (1 + n / samples), rel=0.03)
+    assert shape.participation_ratio(np.linalg.eigvalsh(x.T @ x / samples)) == pytest.approx(
+        1 / (1 + n / samples), rel=0.03
+    )
 
 
 @pytest.mark.parametrize("kinds", [(0, 0), (0, 1), (1, 1)])
@@ -103,7 +105,7 @@ def test_a_pair_feels_lennard_jones_with_a_shifted_force(kinds):
         assert thin.energy(x)[0] == pytest.approx(pair(r), abs=1e-12)
     # The bare potential's least value is -ε at 2^(1/6) σ; shifting the force moves place and depth by a few per cent.
     thin, x, first, second = lone_pair(1.2 * size, kinds)
-    rest = shape.quench(thin.energy, x, 200).x.reshape(-1, 3)
+    rest = shape.minimise(thin.energy, x, 200).x.reshape(-1, 3)
     gap = np.linalg.norm(rest[first] - rest[second])
     assert gap == pytest.approx(2 ** (1 / 6) * size, rel=0.005)
     assert pair(gap) < min(pair(0.999 * gap), pair(1.001 * gap))
@@ -138,7 +140,7 @@ def test_energy_has_its_gradient_and_its_symmetries():
 
 def test_without_a_bath_energy_is_kept_and_with_one_heat_is_shared():
     stream = Stream.of("glass test", 2)
-    x = shape.quench(GLASS.energy, GLASS.crystal(stream), 400).x
+    x = shape.minimise(GLASS.energy, GLASS.crystal(stream), 400).x
     # Friction of nothing: what is left of the noise is none, and the total energy changes with the step's square.
     free = BinaryGlass(friction=1e-12, time_step=0.002)
     hot = free.molecular_dynamics(x, np.full(300, 0.4), stream)
@@ -149,7 +151,7 @@ def test_without_a_bath_energy_is_kept_and_with_one_heat_is_shared():
     for k in range(8):
         end = GLASS.molecular_dynamics(end, np.full(400, t), stream, 400 * k)
         energies.append(GLASS.energy(end)[0])
-    rise = np.mean(energies[2:]) - GLASS.energy(shape.quench(GLASS.energy, end, 3000).x)[0]
+    rise = np.mean(energies[2:]) - GLASS.energy(shape.minimise(GLASS.energy, end, 3000).x)[0]
     assert rise / (0.5 * t * 447) == pytest.approx(1.0, abs=0.15)
     np.testing.assert_allclose(end.reshape(-1, 3).mean(0), x.reshape(-1, 3).mean(0), atol=1e-9)
 

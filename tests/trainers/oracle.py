@@ -60,7 +60,7 @@ class Oracle:
         stream, calls = self.member.stream, iter(range(1, 100))
 
         def drawn(shape, rate):
-            return torch.from_numpy(stream.keep(f"dropout {next(calls)}{of}", step, shape, rate))
+            return torch.from_numpy(stream.mask(f"dropout {next(calls)}{of}", step, shape, rate))
 
         if not isinstance(dropout, Dropout):
             whole = {nn.Dropout1d: -1, nn.Dropout2d: 2, nn.Dropout3d: -3}.get(type(dropout))
@@ -76,13 +76,13 @@ class Oracle:
         own = isinstance(self.member.network, FactoryNetwork)
         rates = 1 - 1 / dropout.factor.item() if own else self.member.rates(now.dropout)
         several = iter(rates) if isinstance(rates, list) else None
-        dropout.keep = lambda _, __, shape: drawn(shape, next(several) if several else rates)[None]
+        dropout.draw_mask = lambda _, __, shape: drawn(shape, next(several) if several else rates)[None]
         dropout.factor.copy_(1 / (1 - torch.tensor(rates, dtype=torch.float64)))
 
 
 def noisy_labels(stream, labels, step, share, n_classes):
     """``labels``, of which a ``share`` are replaced by uniform random classes (the same one included)."""
-    true = stream.keep("label noise", step, len(labels), share)
+    true = stream.mask("label noise", step, len(labels), share)
     return np.where(true, labels, np.floor(stream.uniform("random label", step, len(labels)) * n_classes).astype(int))
 
 

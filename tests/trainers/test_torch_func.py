@@ -171,7 +171,7 @@ def test_buffers_that_are_put_in_the_place_of_others_are_kept(n):
     for epoch in (1, 2, 3):
         many.step(epoch)
     for i in range(n):
-        np.testing.assert_allclose(many.ensemble.shown(i).mean, 1.75 * data.x_train.astype(float).mean(0), rtol=1e-12)
+        np.testing.assert_allclose(many.ensemble.member(i).mean, 1.75 * data.x_train.astype(float).mean(0), rtol=1e-12)
 
 
 def test_dropout_by_itself_is_torch_s():
@@ -281,8 +281,8 @@ def test_dropouts_of_one_s_own_network_draw_apart_and_one_module_stays_one():
     network = instantiate(small_cnn, Stream.of("x"))
     assert [type(m) for m in network] == [type(m) for m in small_cnn()] and network[10] is network[13]
     many, seen = engine([Member(own(small_cnn, dropout=0.5), DOUBLE, 0)], PICTURES), {}
-    keep = many.stream.keep
-    many.stream.keep = lambda purpose, step, n, *rest: seen.setdefault((purpose, step), keep(purpose, step, n, *rest))
+    keep = many.stream.mask
+    many.stream.mask = lambda purpose, step, n, *rest: seen.setdefault((purpose, step), keep(purpose, step, n, *rest))
     many.step(1)
     assert {purpose for purpose, _ in seen} == {"dropout 1", "dropout 1 of 2", "dropout 2 of 2"}
 

@@ -60,10 +60,10 @@ class TorchNetworks:
         self.step = self.engine.step
 
     def numbers(self, i, like):
-        return numbers(self.engine.ensemble.shown(i))
+        return numbers(self.engine.ensemble.member(i))
 
     def layers(self, i, x):
-        return layers(self.engine.ensemble.shown(i), x)
+        return layers(self.engine.ensemble.member(i), x)
 
 
 class CompiledNetworks:
@@ -245,11 +245,11 @@ def test_what_engines_draw_and_keep_is_what_streams_do(width, n, step, seed, dro
     for row, s in enumerate(streams):
         assert np.array_equal(many.words("x", step, n)[row], s.bits("x", step, n))
         assert np.array_equal(many.uniform("x", step, n)[row], s.uniform("x", step, n))
-        assert np.array_equal(many.halves("x", step, n)[row] >= below[row], s.keep("x", step, n, drop[row]))
+        assert np.array_equal(many.halves("x", step, n)[row] >= below[row], s.mask("x", step, n, drop[row]))
         np.testing.assert_allclose(many.normal("x", step, n)[row], s.normal("x", step, n), rtol=0, atol=1e-13)
     which, rows = torch.tensor([1, 0, 1]), CachedStreams(keys, torch.device("cpu"))
-    kept = rows.keep("x", step, n, which, torch.tensor([below[k] for k in which], dtype=torch.int32))
-    assert all(np.array_equal(kept[i], streams[k].keep("x", step, n, drop[k])) for i, k in enumerate(which))
+    kept = rows.mask("x", step, n, which, torch.tensor([below[k] for k in which], dtype=torch.int32))
+    assert all(np.array_equal(kept[i], streams[k].mask("x", step, n, drop[k])) for i, k in enumerate(which))
     assert np.array_equal(rows.words("x", step, n), [s.bits("x", step, n) for s in streams])
     # The compiled engine's, a bit for each: a batch of n samples and one of half as many.
     words, bits = np.empty(n + 32, np.uint32), np.empty((2, 1, -(-n // 32), width), np.uint32)
@@ -259,7 +259,7 @@ def test_what_engines_draw_and_keep_is_what_streams_do(width, n, step, seed, dro
     for k, held in enumerate((n, samples - n)):
         i = np.arange(held)
         mask = bits[k, 0, i // 32] >> (i % 32)[:, None].astype(np.uint32) & 1
-        assert np.array_equal(mask.T, streams[0].keep("mask", step + k, (width, held), drop[0]))
+        assert np.array_equal(mask.T, streams[0].mask("mask", step + k, (width, held), drop[0]))
 
 
 def test_cross_entropy_is_finite_and_right_for_extreme_logits():

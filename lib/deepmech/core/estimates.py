@@ -317,15 +317,15 @@ def _around(centre: np.ndarray, samples: list[np.ndarray], scatter: str, overlap
         k, off = len(s), s - s.mean(0)
         parts.append((k, off.var(0, ddof=1) * (1 / k + overlap), (off**3).mean(0) * (k / (k - 1)) ** 1.5 / k**2))
     variance = np.sum([v for _, v, _ in parts], 0)
-    still = variance == 0
-    error = np.sqrt(np.where(still, 1.0, variance))
+    constant = variance == 0
+    error = np.sqrt(np.where(constant, 1.0, variance))
     with np.errstate(invalid="ignore"):
         share = np.sum([(v / error**2) ** 2 / (k - 1) for k, v, _ in parts], 0) if len(parts) > 1 else 1 / (n - 1)
-        far = scipy.stats.t.ppf((1 + LEVEL) / 2, 1 / np.where(still, 1.0, share))
+        far = scipy.stats.t.ppf((1 + LEVEL) / 2, 1 / np.where(constant, 1.0, share))
         skewness = np.sum([m for _, _, m in parts], 0) / error**3 if scatter != "symmetric" else 0.0
     roots = (np.cbrt(1 + sign * skewness * far) for sign in (1, -1))
     # (c - 1)/skewness with c the cube root, without dividing by a skewness that may be zero.
-    below, above = (np.where(still, 0.0, 3 * far * error / (c * c + c + 1)) for c in roots)
+    below, above = (np.where(constant, 0.0, 3 * far * error / (c * c + c + 1)) for c in roots)
     found = Estimate(centre, centre - below, centre + above, n)
     return found if found.is_finite else replace(found, reason=UNKNOWN)
 

@@ -79,11 +79,11 @@ def demand_own(folder: Path, stem: str) -> dict[str, str]:
     return listed
 
 
-def hand_over(made: Path, folder: Path, stem: str) -> None:
-    """Move all files below ``made``, whose names begin with ``stem`` and a dot, to ``folder``, in place of those that
+def hand_over(source: Path, folder: Path, stem: str) -> None:
+    """Move all files below ``source``, whose names begin with ``stem`` and a dot, to ``folder``, in place of those that
     an earlier call put there. Nothing that was not written by this function is changed (:func:`demand_own`)."""
     listed, old = demand_own(folder, stem), _below(folder, stem)
-    new = {_name(path, made): path.read_bytes() for path in _below(made, stem)}
+    new = {_name(path, source): path.read_bytes() for path in _below(source, stem)}
     for path in old:
         if (name := _name(path, folder)) not in new:
             path.unlink()

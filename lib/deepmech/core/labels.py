@@ -2,7 +2,7 @@
 
 ``over("noise", values)`` makes a one-dimensional :class:`xarray.DataArray` whose dimension carries its own values.
 :func:`align` broadcasts any mixture of numbers and labelled arrays into one flat batch of members and remembers the
-labels, so that results can be given back with :meth:`Batch.unflatten`.
+labels, so that results can be given back with :meth:`ParameterGrid.unflatten`.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _check_labels(owner: str, array: xr.DataArray) -> None:
 
 
 @dataclass(frozen=True)
-class Batch:
+class ParameterGrid:
     """Parameters broadcast to ``n`` members: ``flat[name]`` has shape (n,); ``dims`` and ``coords`` keep the labels."""
 
     dims: tuple[Hashable, ...]
@@ -153,7 +153,7 @@ def with_attrs(result: xr.Dataset, words: Mapping[str, tuple[str, str]]) -> xr.D
     return result
 
 
-def align(owner: str = "parameters", /, **fields: Any) -> Batch:
+def align(owner: str = "parameters", /, **fields: Any) -> ParameterGrid:
     """Broadcast numbers and labelled arrays against one another.
 
     Two arrays that share a dimension must carry the same labels along it, and two that share a further coordinate the
@@ -168,7 +168,7 @@ def align(owner: str = "parameters", /, **fields: Any) -> Batch:
     wide = xr.broadcast(*xr.align(*arrays.values(), join="exact", copy=False))
     first = wide[0]
     flat = {k: np.ascontiguousarray(w.transpose(*first.dims).values.ravel()) for k, w in zip(arrays, wide, strict=True)}
-    return Batch(tuple(first.dims), first.shape, coords, flat)
+    return ParameterGrid(tuple(first.dims), first.shape, coords, flat)
 
 
 def _as_array(what: str, value: Any) -> xr.DataArray:

@@ -108,10 +108,10 @@ class Stream:
         fill_normal(out, self.bits(purpose, step, len(out)))
         return out[:n].reshape(shape)
 
-    def keep(self, purpose: str, step: int, shape: int | tuple[int, ...], drop: float) -> np.ndarray:
+    def mask(self, purpose: str, step: int, shape: int | tuple[int, ...], drop: float) -> np.ndarray:
         """Boolean mask, False with probability ``drop`` (resolved to 2^-16), for dropout and label noise."""
         if not (isinstance(drop, float | int | np.floating | np.integer) and 0 <= drop <= 1):
-            raise ValueError(f"Stream.keep: drop = {drop!r}: must be a probability, from 0 to 1")
+            raise ValueError(f"Stream.mask: drop = {drop!r}: must be a probability, from 0 to 1")
         n = _size(shape)
         halves = self.bits(purpose, step, (n + 1) // 2).view(np.uint16)[:n]
         return (halves >= round(drop * 65536)).reshape(shape)

@@ -94,8 +94,8 @@ class Spec:
         values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}  # type: ignore[arg-type]
         return {prefix + name: v for name, v in values.items() if v is not None and not isinstance(v, tuple)}
 
-    def with_values(self, row: Mapping[str, Any], prefix: str = "") -> Self:
-        """The spec of one member: plain values from a row of an aligned batch in place of its labelled arrays."""
+    def replace_fields(self, row: Mapping[str, Any], prefix: str = "") -> Self:
+        """The spec of one member: plain values from a row of a grid in place of its labelled arrays."""
         one = copy(self)  # what its labelled arrays may hold was looked at when it was made
         names = [f.name for f in dataclasses.fields(self) if prefix + f.name in row]  # type: ignore[arg-type]
         vars(one).update({n: int(row[prefix + n]) if n in self.WHOLE else row[prefix + n] for n in names})

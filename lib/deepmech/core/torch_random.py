@@ -49,7 +49,7 @@ class BatchedStream:
         return torch.stack([c0, c1, c2, c3], dim=-1).flatten(-2)[..., :n]
 
     def halves(self, purpose: str, step: int, n: int) -> torch.Tensor:
-        """Uniform 16-bit numbers, shape (keys, n), int32: ``Stream.keep`` keeps where they are at least drop · 2¹⁶."""
+        """Uniform 16-bit numbers, shape (keys, n), int32: ``Stream.mask`` keeps where they are at least drop · 2¹⁶."""
         words = self.words(purpose, step, -(-n // 2))
         pairs = torch.stack([words & 0xFFFF, words >> 16], dim=2)
         return pairs.to(torch.int32).reshape(len(self.low), -1)[:, :n]

@@ -148,7 +148,7 @@ def load(
     content: object  # what the fingerprint knows the raw numbers by
     if name in GEOMNIST:
         n_train, n_test = _counts(name, n_train, n_test)
-        parts, note = _made(name, n_train, n_test, seed)
+        parts, note = _generated(name, n_train, n_test, seed)
         shape, scale, content, n_classes = (1, geomnist.SIDE, geomnist.SIDE), 1.0, geomnist.RECIPE, len(geomnist.SHAPES)
     elif name in BUNDLED:
         x, y, shape, scale, n_classes, content, note = _bundled(name)
@@ -158,7 +158,7 @@ def load(
     else:
         (x, y), (x_test, y_test), shape, content, note = _downloaded(name)
         scale = 255.0
-        n_train, n_test = _take(name, "n_train", n_train, len(x)), _take(name, "n_test", n_test, len(x_test))
+        n_train, n_test = _count(name, "n_train", n_train, len(x)), _count(name, "n_test", n_test, len(x_test))
         order = _torch_order(len(x), seed) if split == "torch" else stream.permutation("train", 0, len(x))
         chosen, tested = order[:n_train], stream.permutation("test", 0, len(x_test))[:n_test]
         parts = [(x[chosen], y[chosen]), (x_test[tested], y_test[tested])]
@@ -207,7 +207,7 @@ def fingerprint(
     except DataError as error:
         raise type(error)(advice(name, str(error))) from None
     held = [f.count for f in source.files if f.kind != "labels"]
-    n_train, n_test = _take(name, "n_train", n_train, sum(held[:-1])), _take(name, "n_test", n_test, held[-1])
+    n_train, n_test = _count(name, "n_train", n_train, sum(held[:-1])), _count(name, "n_test", n_test, held[-1])
     return _fingerprint(name, content, size, n_train, n_test, seed, split)
 
 
@@ -245,10 +245,10 @@ def _torch_order(n: int, seed: int) -> np.ndarray:
 def _counts(name: str, n_train: int | None, n_test: int | None) -> tuple[int, int]:
     """How many images of GEOMNIST are made for training and for testing."""
     train, test = (_DEFAULT_GEOMNIST if n is None else n for n in (n_train, n_test))
-    return _take(name, "n_train", train), _take(name, "n_test", test)
+    return _count(name, "n_train", train), _count(name, "n_test", test)
 
 
-def _made(name: str, n_train: int, n_test: int, seed: int) -> tuple[list[Samples], str]:
+def _generated(name: str, n_train: int, n_test: int, seed: int) -> tuple[list[Samples], str]:
     """(images, labels) of GEOMNIST for training and for testing, and what they are."""
     if name == "geomnist":
         placed = geomnist.family(n_train, n_test, seed)
@@ -299,7 +299,7 @@ def _downloaded(name: str) -> tuple[Samples, Samples, tuple[int, int, int], list
     return train, test, source.shape, list(content), note
 
 
-def _take(name: str, field: str, n: int | None, available: int | None = None) -> int:
+def _count(name: str, field: str, n: int | None, available: int | None = None) -> int:
     """``n`` as a number of samples, all that are ``available`` for None."""
     if n is None:
         n = available
@@ -308,8 +308,8 @@ def _take(name: str, field: str, n: int | None, available: int | None = None) ->
 
 def _split(name: str, n_train: int | None, n_test: int | None, total: int) -> tuple[int, int]:
     default_train = _DEFAULT_TRAIN[name]
-    given = None if n_test is None else _take(name, "n_test", n_test, total - 1)
-    train = min(default_train, total - (given or 0)) if n_train is None else _take(name, "n_train", n_train, total - 1)
+    given = None if n_test is None else _count(name, "n_test", n_test, total - 1)
+    train = min(default_train, total - (given or 0)) if n_train is None else _count(name, "n_train", n_train, total - 1)
     test = min(total - default_train, total - train) if given is None else given
     if train + test > total:
         raise ValueError(f"load({name!r}): n_train = {train} and n_test = {test} need more than its {total} samples")

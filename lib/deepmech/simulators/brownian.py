@@ -172,11 +172,11 @@ def density(w: np.ndarray, time: float, well: Well, start: float) -> np.ndarray:
     """
     checks.check_type("density: well", well, Well)
     w, times, start = real_values("density", w=w, time=time, start=start)
-    mean, spread = _moments(times, well, start)
+    mean, spread = _mean_and_variance(times, well, start)
     return np.exp(-((w - mean) ** 2) / (2 * spread)) / np.sqrt(2 * np.pi * spread)
 
 
-def _moments(times: np.ndarray, well: Well, start: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:
+def _mean_and_variance(times: np.ndarray, well: Well, start: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:
     """Mean and variance at ``times`` of a weight that began at ``start``."""
     rate = well.learning_rate * well.stiffness
     if rate == 0:
@@ -206,7 +206,7 @@ def well_overlap(times: np.ndarray, well: Well, window: float, start: float) -> 
     """
     checks.check_type("well_overlap: well", well, Well)
     times, window, start = real_values("well_overlap", times=times, window=window, start=start)
-    mean, spread = _moments(times, well, start)
+    mean, spread = _mean_and_variance(times, well, start)
     gap, scale = start - mean, np.sqrt(2 * spread)
     scale = np.where(scale > 0, scale, np.finfo(float).tiny)
     with np.errstate(over="ignore"):
@@ -267,7 +267,7 @@ def well_msd(times: np.ndarray, well: Well, start: float | None = None) -> np.nd
     if start is None:
         return -2 * well.variance * np.expm1(-rate * times)
     (start,) = real_values("well_msd", start=start)
-    mean, spread = _moments(times, well, start)
+    mean, spread = _mean_and_variance(times, well, start)
     return (start - mean) ** 2 + spread
 
 

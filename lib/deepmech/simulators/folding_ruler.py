@@ -48,7 +48,7 @@ from scipy.optimize import brentq
 from deepmech import simulators
 from deepmech.core import checks
 from deepmech.core.compiled import INSIDE, KERNEL, Floats, Ints, njit
-from deepmech.core.labels import Batch, Number, align, with_attrs
+from deepmech.core.labels import Number, ParameterGrid, align, with_attrs
 from deepmech.core.provenance import attributes
 from deepmech.core.random import Stream
 from deepmech.core.specs import Spec, encode
@@ -129,8 +129,8 @@ class Pull(Spec):
         self.check_not_negative("jerk_speed", "shake_speed")
 
 
-def batch(ruler: Ruler, pull: Pull) -> Batch:
-    """Ruler and pull as one flat batch, with the checks that need both."""
+def grid(ruler: Ruler, pull: Pull) -> ParameterGrid:
+    """Ruler and pull as one flat grid, with the checks that need both."""
     checks.check_type("ruler", ruler, Ruler)
     checks.check_type("pull", pull, Pull)
     numbers = {f.name: getattr(spec, f.name) for spec in (ruler, pull) for f in fields(spec) if f.name != "n_pairs"}
@@ -167,7 +167,7 @@ def slow_profile(ruler: Ruler, extension: Number) -> xr.DataArray:
     >>> slow_profile(Ruler(n_pairs=3, table_friction=0.0), 0.5).values.round(3)
     array([0.5, 0.5, 0.5])
     """
-    members, n = batch(ruler, Pull(extension=extension)), ruler.n_pairs
+    members, n = grid(ruler, Pull(extension=extension)), ruler.n_pairs
     below = np.arange(n)[::-1]
 
     def extensions(pull: float, p: dict[str, float]) -> np.ndarray:
@@ -184,7 +184,9 @@ def slow_profile(ruler: Ruler, extension: Number) -> xr.DataArray:
     return with_attrs(xr.Dataset(made, {**members.coords, "pair": np.arange(1, n + 1)}), ATTRS)["extension"]
 
 
-def hand(members: Batch, n_pairs: int, n_steps: np.ndarray, dt: float, strengths: np.ndarray, k: int) -> np.ndarray:
+def hand(
+    members: ParameterGrid, n_pairs: int, n_steps: np.ndarray, dt: float, strengths: np.ndarray, k: int
+) -> np.ndarray:
     """Positions of the hand at every step of member ``k``, one row per run; ``strengths`` has dims (run, jerk)."""
     p = {name: values[k] for name, values in members.flat.items()}
     t = dt * np.arange(n_steps[k] + 1)
@@ -233,7 +235,7 @@ def simulate(
     True
     """
     started = time.perf_counter()
-    members, n = batch(ruler, pull), ruler.n_pairs
+    members, n = grid(ruler, pull), ruler.n_pairs
     largest = min(members.flat["jerk_period"].min() / 50, members.flat["duration"].min() / 1000)
     if not checks.is_real(dt) or not 0 < dt <= largest:
         raise ValueError(f"simulate dt = {dt!r}: must be positive and at most {largest:.4g} for these pulls")

@@ -36,9 +36,9 @@ class Displacement:
         checks.check_real("overlap: window", window, allowed="> 0")
         checks.check("overlap: window", window, window > 0, "> 0")
         spread = np.sqrt(2 * self.variance)
-        still = spread == 0
-        left, right = (erf((window + side * self.mean) / np.where(still, 1, spread)) for side in (1, -1))
-        return np.where(still, np.abs(self.mean) < window, (left + right) / 2).mean(-1)
+        constant = spread == 0
+        left, right = (erf((window + side * self.mean) / np.where(constant, 1, spread)) for side in (1, -1))
+        return np.where(constant, np.abs(self.mean) < window, (left + right) / 2).mean(-1)
 
     @property
     def msd(self) -> np.ndarray:
@@ -127,15 +127,15 @@ class QuadraticLandscape:
         checks.check("displacement: since", since, since <= waited, f"at most waited = {waited}")
         steps = checks.check_ints("displacement: times", times, 0)[:, None]
         x = learning_rate * self.curvature
-        gone = self._gone(x, steps)
+        gone = self._decayed(x, steps)
         flat = x == 0
         walked = np.where(flat, steps, gone / np.where(flat, 1, x)) * learning_rate
-        mean = -(self.slope * (1 - self._gone(x, waited - since)) * walked) @ self.modes.T
+        mean = -(self.slope * (1 - self._decayed(x, waited - since)) * walked) @ self.modes.T
         spread = gone**2 * self._variance(x, waited) + self._variance(x, steps)
         return Displacement(mean, 2 * diffusion * spread @ (self.modes**2).T)
 
     @staticmethod
-    def _gone(x: np.ndarray, steps: np.ndarray | int) -> np.ndarray:
+    def _decayed(x: np.ndarray, steps: np.ndarray | int) -> np.ndarray:
         """1 - (1 - x)ⁿ, the share of a distance from the bottom that is gone after n steps; exact where it is tiny."""
         small = np.abs(x) < 0.5
         return np.where(small, -np.expm1(steps * np.log1p(-np.where(small, x, 0))), 1 - np.power(1 - x, steps))
@@ -145,4 +145,4 @@ class QuadraticLandscape:
         """Variance from noise of variance 1 in each of so many steps."""
         double = x * (2 - x)  # a step leaves this share less of a variance
         flat = double == 0
-        return np.where(flat, steps, cls._gone(double, steps) / np.where(flat, 1, double))
+        return np.where(flat, steps, cls._decayed(double, steps) / np.where(flat, 1, double))

@@ -15,7 +15,7 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core import checks, provenance
-from deepmech.core.labels import Batch, align, to_records
+from deepmech.core.labels import ParameterGrid, align, to_records
 from deepmech.core.specs import Spec, canonical_text, decode, digest, encode, import_object
 from deepmech.sweeps.store import storage_fault
 
@@ -102,7 +102,7 @@ class Sweep(Spec):
         self.check("cells", self.grid.n > 0, "arrays with at least one value")
 
     @cached_property
-    def grid(self) -> Batch:
+    def grid(self) -> ParameterGrid:
         """All cells, flat, with the labels of the grid."""
         return align("Sweep.cells", **self.cells)
 

@@ -19,7 +19,7 @@ METRICS = {"D": "load_curve", "D_hat": "load_curve_hat"}
 SPLITS = ("train", "test")
 
 #: What every variable is, as its ``long_name``.
-WORDS = {
+LONG_NAMES = {
     "load_curve": "load curve D",
     "load_curve_hat": "load curve D̂",
     "accuracy": "accuracy",

@@ -32,7 +32,7 @@ DIVERGED = 1e6
 COLLAPSED = 1e-4
 """With weight decay, a network whose weights all lie below this only decays: its gradient is of their sixth power."""
 #: What every variable is, as its ``long_name``.
-WORDS = {
+LONG_NAMES = {
     "loss": "loss without weight decay",
     "data_loss": "loss without weight decay",
     "loss_waited": "loss at the start of a comparison",
@@ -221,9 +221,9 @@ def prepare(
             "n_weights": len(weights), "loss_history": start.losses, "steps": start.steps, "state": start.state,
         })  # fmt: skip
     axes: dict[str, tuple[str, ...]] = {"loss_history": ("record",), "steps": ("record",)}
-    words = {**WORDS, "loss": "loss with weight decay"}
+    long_names = {**LONG_NAMES, "loss": "loss with weight decay"}
     specs = {"dynamics": dynamics, "preparation": preparation}
-    return call.result(_stacked(rows, axes), {}, words, data, dynamics.dtype, [engine], {}, **specs)
+    return call.result(_stacked(rows, axes), {}, long_names, data, dynamics.dtype, [engine], {}, **specs)
 
 
 def walk(
@@ -346,7 +346,7 @@ def walk(
     }  # fmt: skip
     asked = {"steps": steps, "waiting": waiting, "record": at, "chi": chi, "motility_times": motility_times}
     specs = {"dynamics": dynamics, "preparation": preparation}
-    return call.result(_stacked(rows, axes), coords, WORDS, data, dynamics.dtype, [engine], asked, **specs)
+    return call.result(_stacked(rows, axes), coords, LONG_NAMES, data, dynamics.dtype, [engine], asked, **specs)
 
 
 def _members(
@@ -358,12 +358,12 @@ def _members(
     call = TrainerRun(caller, **how)
     engine, _ = call.select_engine()
     data = validate_signs(caller, data, "float64" if dynamics.dtype == "float64" else "float32")
-    batch = call.align(own, **dynamics.broadcast_fields(), **preparation.broadcast_fields("prepare_"))
+    grid = call.align(own, **dynamics.broadcast_fields(), **preparation.broadcast_fields("prepare_"))
     members = [
         WalkMember(
-            dynamics.with_values(row), preparation.with_values(row, "prepare_"), int(row["seed"]), call.experiment
+            dynamics.replace_fields(row), preparation.replace_fields(row, "prepare_"), int(row["seed"]), call.experiment
         )
-        for row in batch.members()
+        for row in grid.members()
     ]
     for one in members:
         p, d = one.preparation, one.dynamics
@@ -471,11 +471,11 @@ def run_preparation(
     p, n = members[0].preparation, len(data.x)
     rate = np.array([float(m.preparation.learning_rate) for m in members])
     decay = np.array([float(m.dynamics.regularisation) for m in members])
-    still = np.zeros(len(members))
+    zero = np.zeros(len(members))
     sgd, fast = int(p.sgd_steps), int(p.sgd_steps) + int(p.descent_steps)
     total = fast + int(p.slow_steps)
     stops = np.round(np.linspace(0, total, 33)).astype(int)
-    done, errors, diverged = 0, still, np.zeros(len(members), bool)
+    done, errors, diverged = 0, zero, np.zeros(len(members), bool)
     losses = np.full((len(members), len(stops)), np.nan)
     for k, stop in enumerate(stops):
         before, begun = done, network.w
@@ -485,7 +485,7 @@ def run_preparation(
                 done = _stochastic(network, streams, "order", n, int(p.batch_size), rate, decay, done, min(stop, sgd))
             else:
                 end = min(stop, fast if done < fast else total)
-                network.walk(end - done, done, rate if done < fast else rate / 10, decay, still, streams)
+                network.walk(end - done, done, rate if done < fast else rate / 10, decay, zero, streams)
                 done = end
         if collapsed.any():
             # Nothing else happens any more, and products of such numbers take processors many times longer.

@@ -18,7 +18,7 @@ from deepmech.trainers.specs import SingleSample, layer_weights
 
 SIDE = 32
 #: What every variable is, as its ``long_name``.
-WORDS = {
+LONG_NAMES = {
     "logits": "logits of the sample trained on",
     "label": "label of the sample trained on",
     "true_class": "class of the sample trained on",
@@ -103,16 +103,16 @@ def train_lenet(
     if record is not None:
         at = record_steps("train_lenet", record, steps, "SingleSample.iterations")
     rates = {"learning_rate": training.learning_rate, "label_error": training.label_error}
-    batch = call.align(("iteration", "logit", "at_iteration"), **rates)
+    grid = call.align(("iteration", "logit", "at_iteration"), **rates)
     dtype, k, n_channels = training.dtype, data.n_classes, data.shape[0]
     checks.check_steps("SingleSample.iterations", steps, float(steps))
-    checks.check_memory("SingleSample.iterations", steps, 1.0 * steps * batch.n * (k + 4))
+    checks.check_memory("SingleSample.iterations", steps, 1.0 * steps * grid.n * (k + 4))
     validation = (data.x_train[:1], data.y_train[:1]) if data.x_test is None else (data.x_test, data.y_test)
     x, x_val = (padded(z, n_channels, dtype) for z in (data.x_train, validation[0]))
     y, y_val = data.y_train, validation[1]
     label_stream = Stream.of(experiment, "labels", str(data.fingerprint))
-    labels = {p: corrupt_labels(y, k, p, label_stream) for p in set(batch.flat["label_error"].tolist())}
-    members = batch.members()
+    labels = {p: corrupt_labels(y, k, p, label_stream) for p in set(grid.flat["label_error"].tolist())}
+    members = grid.members()
 
     def fit(job: list[int]) -> list[tuple[np.ndarray, ...]]:
         member = members[job[0]]
@@ -120,10 +120,10 @@ def train_lenet(
         order = sample_indices(stream, y, k, steps, training.class_weights)
         one = CompiledLeNet(initial_weights(stream, n_channels, k), member["learning_rate"], dtype)
         numbers = one.run(x, own, order, (x_val, y_val), at)
-        found = _until_divergence(*numbers, one.answers(x, order[-1]), at)
+        found = _until_divergence(*numbers, one.has_finite_outputs(x, order[-1]), at)
         return [(*found, own[order].astype(np.int8), y[order].astype(np.int8))]
 
-    rows = call.run(fit, [[i] for i in range(batch.n)], "trials")
+    rows = call.run(fit, [[i] for i in range(grid.n)], "trials")
     logits, loss, measured, diverged, label, true = (np.stack(z) for z in zip(*rows, strict=True))
     step = ("iteration",)
     variables: dict[str, Any] = {
@@ -135,7 +135,7 @@ def train_lenet(
         variables["validation_loss"] = measured[..., 0], ("at_iteration",)
         variables["validation_accuracy"] = measured[..., 1], ("at_iteration",)
         coords["at_iteration"] = at
-    return call.result(variables, coords, WORDS, data, dtype, ["compiled"], {"record": at}, training=training)
+    return call.result(variables, coords, LONG_NAMES, data, dtype, ["compiled"], {"record": at}, training=training)
 
 
 def _until_divergence(

@@ -57,14 +57,14 @@ class LeakyReLU(nn.Module):
         if self.common is not None:
             return F.leaky_relu(x, self.common)
         # Not PReLU: the gradient of the slope, which nobody wants, takes it twice as long.
-        return torch.lerp(F.relu(x), x, _each(self.slope, x))
+        return torch.lerp(F.relu(x), x, _per_network(self.slope, x))
 
 
 class Dropout(nn.Module):
     """Sets a share ``rate`` of the numbers to zero while training and divides the others by ``1 - rate``.
 
     Whether a number stays is decided by 16 random bits, which must reach ``below``: ``rate`` is resolved to 2⁻¹⁶; of
-    several rates the one of a ``layer`` is taken. An engine sets ``keep`` to its own streams; by itself the module
+    several rates the one of a ``layer`` is taken. An engine sets ``draw_mask`` to its own streams; by itself the module
     takes its bits from torch's generator.
     """
 
@@ -76,7 +76,7 @@ class Dropout(nn.Module):
         if not all(0 <= one < MOST_DROPPED for one in np.atleast_1d(rate)):
             raise ValueError(f"Dropout: rate = {rate!r}: must be {DROPOUT}")
         super().__init__()
-        self.keep: Keep | None = None
+        self.draw_mask: MaskFunction | None = None
         for name, value in self.constants([rate]).items():
             self.register_buffer(name, value[0])
         self.register_buffer("which", torch.tensor(0))
@@ -92,25 +92,25 @@ class Dropout(nn.Module):
             return x
         below, factor = (b if layer is None else b[..., layer] for b in (self.below, self.factor))
         shape = tuple(x.shape[self.which.ndim :])
-        if self.keep is None:
+        if self.draw_mask is None:
             kept = torch.randint(65536, shape, dtype=torch.int32, device=x.device) >= below
         elif self.which.ndim:
-            kept = self.keep(self.which, below, shape)
+            kept = self.draw_mask(self.which, below, shape)
         else:
-            kept = _Kept.apply(self.which, below, self.keep, shape)  # type: ignore[no-untyped-call]
-        return x * (kept * _each(factor, x))
+            kept = _Mask.apply(self.which, below, self.draw_mask, shape)  # type: ignore[no-untyped-call]
+        return x * (kept * _per_network(factor, x))
 
 
 #: Which numbers of a shape stay, (networks, *shape), for the networks' seeds by number and what their bits must reach.
-Keep = Callable[[torch.Tensor, torch.Tensor, tuple[int, ...]], torch.Tensor]
+MaskFunction = Callable[[torch.Tensor, torch.Tensor, tuple[int, ...]], torch.Tensor]
 
 
-class _Kept(torch.autograd.Function):
+class _Mask(torch.autograd.Function):
     """What stays in one network, or at one go in all networks of a ``vmap``."""
 
     @staticmethod
-    def forward(which: torch.Tensor, below: torch.Tensor, keep: Keep, shape: tuple[int, ...]) -> torch.Tensor:
-        return keep(which[None], below[None], shape)[0]
+    def forward(which: torch.Tensor, below: torch.Tensor, draw: MaskFunction, shape: tuple[int, ...]) -> torch.Tensor:
+        return draw(which[None], below[None], shape)[0]
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: torch.Tensor) -> None:
@@ -118,9 +118,9 @@ class _Kept(torch.autograd.Function):
 
     @staticmethod
     def vmap(
-        info: Any, dims: Any, which: torch.Tensor, below: torch.Tensor, keep: Keep, shape: tuple[int, ...]
+        info: Any, dims: Any, which: torch.Tensor, below: torch.Tensor, draw: MaskFunction, shape: tuple[int, ...]
     ) -> tuple[torch.Tensor, int]:
-        return keep(which, below.expand(len(which)), shape), 0
+        return draw(which, below.expand(len(which)), shape), 0
 
 
 #: Torch's own modules of dropout, and the function that each calls.
@@ -145,14 +145,14 @@ def dropouts(module: nn.Module) -> dict[str, Any]:
     return {name: part for name, part in module.named_modules() if isinstance(part, Dropout) or _function_of(part)}
 
 
-def draw_from(name: str, part: Any, keep: Keep, which: Callable[[], torch.Tensor]) -> None:
-    """Let the masks of a dropout, called ``name``, come from ``keep``.
+def draw_from(name: str, part: Any, draw: MaskFunction, which: Callable[[], torch.Tensor]) -> None:
+    """Let the masks of a dropout, called ``name``, come from ``draw``.
 
     One of torch's own stays the module that it is, with its class, its hooks and its ``p``, which may change while it
     is trained; in this one object ``forward`` is another. ``which`` gives the numbers of the networks' seeds.
     """
     if isinstance(part, Dropout):
-        part.keep = keep
+        part.draw_mask = draw
         return
     function = _function_of(part)
     assert function is not None
@@ -174,7 +174,7 @@ def draw_from(name: str, part: Any, keep: Keep, which: Callable[[], torch.Tensor
             lone = (function, len(shape)) in ((F.dropout1d, 2), (F.dropout3d, 4))
             shape = tuple(n if i < 2 - lone else 1 for i, n in enumerate(shape))
         below_here = torch.tensor(below, dtype=torch.int32, device=x.device)
-        kept = _Kept.apply(which(), below_here, keep, shape)  # type: ignore[no-untyped-call]
+        kept = _Mask.apply(which(), below_here, draw, shape)  # type: ignore[no-untyped-call]
         factor = torch.tensor(1 / (1 - rate) if rate < 1 else 0, dtype=torch.float64, device=x.device).to(x.dtype)
         return x.mul_(kept * factor) if part.inplace else x * (kept * factor)
 
@@ -216,7 +216,7 @@ class FullyConnected(Network):
         for i, linear in enumerate(self.linear[:-1]):
             x = _product(linear, x)
             x = _normalised(self.norm[i + 1], x) if self.norm else x
-            x = self.activation(x) if self.scale is None else _each(self.scale, x) * self.activation(x)
+            x = self.activation(x) if self.scale is None else _per_network(self.scale, x) * self.activation(x)
             found.append(x)
             x = self.dropout(x, i)
         return _samples_first([*found, _product(self.linear[-1], x)], self.linear[0])
@@ -431,7 +431,7 @@ def _normalised(norm: Any, x: torch.Tensor) -> torch.Tensor:
     return F.batch_norm(channels, mean, variance, gain, shift, norm.training, norm.momentum, norm.eps).view_as(x)
 
 
-def _each(number: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+def _per_network(number: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     """One number, or one for each network along the first axis of x, to be multiplied with x."""
     number = number.to(x.dtype) if number.is_floating_point() else number
     return number.view(-1, *[1] * (x.ndim - 1)) if number.ndim else number

@@ -24,7 +24,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from tqdm import tqdm
 
 from deepmech.core import checks, provenance
-from deepmech.core.labels import Batch, align
+from deepmech.core.labels import ParameterGrid, align
 from deepmech.core.specs import Spec, encode
 from deepmech.trainers.samples import Samples, SignedSamples
 
@@ -122,28 +122,28 @@ class TrainerRun:
             )
         self.workers = 1 if self.on_gpu else threads or provenance.cores()
 
-    def align(self, own: Sequence[str], **fields: Any) -> Batch:
-        """All members; ``own`` are the dimensions that results use themselves."""
-        self.batch = align(self.caller, **fields, seed=self.seed)
-        for name in own:
-            if name in self.batch.dims:
+    def align(self, reserved: Sequence[str], **fields: Any) -> ParameterGrid:
+        """All members; ``reserved`` are the dimensions that results use themselves."""
+        self.grid = align(self.caller, **fields, seed=self.seed)
+        for name in reserved:
+            if name in self.grid.dims:
                 raise ValueError(
                     f"{self.caller}: a field has the dimension {name!r}, which results use themselves; rename it"
                 )
-        return self.batch
+        return self.grid
 
-    def select_engine(self, missing: str = "", slow: str = "") -> tuple[str, str]:
+    def select_engine(self, unknown: str = "", slower: str = "") -> tuple[str, str]:
         """The engine for one member, and, where ``"auto"`` leaves the compiled one aside, why.
 
-        ``missing`` is what the compiled engine does not know of it, ``slow`` why it is the slower one.
+        ``unknown`` is what the compiled engine does not know of it, ``slower`` why it is the slower one.
         """
-        if self.engine == "compiled" and missing:
+        if self.engine == "compiled" and unknown:
             raise ValueError(
-                f"{self.caller}: engine = 'compiled' does not know {missing}; use engine='auto' or 'torch'"
+                f"{self.caller}: engine = 'compiled' does not know {unknown}; use engine='auto' or 'torch'"
             )
         if self.engine != "auto":
             return self.engine, ""
-        why = "it runs on CPUs" if self.on_gpu else f"it does not know {missing}" if missing else slow
+        why = "it runs on CPUs" if self.on_gpu else f"it does not know {unknown}" if unknown else slower
         return ("torch", why) if why else ("compiled", "")
 
     def jobs(
@@ -206,21 +206,21 @@ class TrainerRun:
 
     def result(
         self, variables: Mapping[str, tuple[Any, tuple[str, ...]]], coords: Mapping[Any, Any],
-        words: Mapping[str, str], data: Samples | SignedSamples, dtype: str, engines: Sequence[str],
+        long_names: Mapping[str, str], data: Samples | SignedSamples, dtype: str, engines: Sequence[str],
         asked: Mapping[str, Any], **specs: Spec,
     ) -> xr.Dataset:  # fmt: skip
         """The labelled result and where it comes from.
 
-        ``variables`` are values with a first axis of members and the names of their other axes; ``words`` are their
-        ``long_name``. None has a unit other than steps, in which times are counted. ``asked`` are all arguments of the
+        ``variables`` are values with a first axis of members and the names of their other axes; ``long_names`` say what
+        they are. None has a unit other than steps, in which times are counted. ``asked`` are all arguments of the
         call on which a number may depend, besides specs and what every caller takes.
         """
         result = xr.Dataset(
-            {name: self.batch.unflatten(values, *axes) for name, (values, axes) in variables.items()},
-            {**self.batch.coords, **coords},
+            {name: self.grid.unflatten(values, *axes) for name, (values, axes) in variables.items()},
+            {**self.grid.coords, **coords},
         )
         for name, variable in result.data_vars.items():
-            variable.attrs = {"long_name": words[str(name)], "units": "1"}
+            variable.attrs = {"long_name": long_names[str(name)], "units": "1"}
         spec = {name: spec.to_json() for name, spec in specs.items()}
         seed = self.seed
         result.attrs = provenance.attributes(

@@ -124,7 +124,7 @@ def validate_signs(caller: str, data: Any, dtype: str) -> SignedSamples:
     _require_finite(f"{caller}: data.y", y, dtype)
     neither = ~((y == 1) | (y == -1)) if y.dtype.kind != "b" else np.ones(len(y), bool)
     remedy = "; np.where(y > 0, 1.0, -1.0) makes them of 0 and 1"
-    _refuse(f"{caller}: data.y", y, neither, "labels are neither -1 nor 1", remedy)
+    _raise_first(f"{caller}: data.y", y, neither, "labels are neither -1 nor 1", remedy)
     if y.min() == y.max():
         raise ValueError(f"{caller}: data.y: all {len(y):,} labels are {y[0]:g}: must be of both classes, -1 and 1")
     return SignedSamples(x, y, **_marks(data, {"x": x, "y": y}))
@@ -270,7 +270,7 @@ def _numbers(what: str, value: Any) -> np.ndarray:
     return array.copy() if min(array.strides, default=0) < 0 or not array.flags.writeable else array
 
 
-def _refuse(what: str, array: np.ndarray, bad: np.ndarray, things: str, remedy: str) -> None:
+def _raise_first(what: str, array: np.ndarray, bad: np.ndarray, things: str, remedy: str) -> None:
     """If any entry is ``bad`` say how many are, which is the first of them, and what to do."""
     if bad.any():
         first = np.argwhere(bad)[0]
@@ -291,7 +291,7 @@ def _require_finite(what: str, array: np.ndarray, dtype: str) -> None:
     bad = ~(np.abs(array) <= largest)
     beyond = np.isfinite(array[bad][0])
     why = f"beyond {dtype}, whose largest is {largest:.2g}" if beyond else "not finite"
-    _refuse(what, array, bad, f"numbers are {why}", "; leave such samples out, or replace the numbers")
+    _raise_first(what, array, bad, f"numbers are {why}", "; leave such samples out, or replace the numbers")
 
 
 def _labels(what: str, y: np.ndarray, classes: int, both: bool) -> np.ndarray:
@@ -301,7 +301,7 @@ def _labels(what: str, y: np.ndarray, classes: int, both: bool) -> np.ndarray:
         odd: Any = np.flatnonzero(y != np.round(y)) if y.dtype.kind == "f" else []
         hint = f", and {y[odd[0]]:g} at sample {odd[0]} is none" if len(odd) else "; y.astype(int) makes them"
         raise ValueError(f"{what}: labels of type {y.dtype}: {allowed}{hint}")
-    _refuse(what, y, (y < 0) | (y >= classes), "labels are out of range", f": {allowed}; count classes from 0")
+    _raise_first(what, y, (y < 0) | (y >= classes), "labels are out of range", f": {allowed}; count classes from 0")
     if both and y.min() == y.max():
         raise ValueError(f"{what}: all {len(y):,} labels are {y[0]}: must be of at least two classes")
     return y.astype(np.int64, copy=False)

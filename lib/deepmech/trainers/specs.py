@@ -361,14 +361,14 @@ def _content(value: Any, seen: dict[int, Any]) -> Any:
         said = name if isinstance(value, type | FunctionType) else repr(value)
         return [home, name if " at 0x" in said or isinstance(value, ModuleType) else said]
     if isinstance(value, FunctionType):
-        return parts(value.__code__, value.__defaults__, value.__kwdefaults__, *_named(value))
+        return parts(value.__code__, value.__defaults__, value.__kwdefaults__, *_referenced(value))
     if isinstance(value, type):
-        told = ("__dict__", "__weakref__", "__doc__", "__module__", "__firstlineno__")
-        return [name, *parts({k: v for k, v in vars(value).items() if k not in told}, *value.__bases__)]
+        ignored = ("__dict__", "__weakref__", "__doc__", "__module__", "__firstlineno__")
+        return [name, *parts({k: v for k, v in vars(value).items() if k not in ignored}, *value.__bases__)]
     return [name, *parts(getattr(value, "__dict__", {}), type(value))]
 
 
-def _named(function: FunctionType) -> list[Any]:
+def _referenced(function: FunctionType) -> list[Any]:
     """What a function closes over, and what else its names mean, also within functions inside it."""
     names, codes = list[str](), [function.__code__]
     while codes:
@@ -419,7 +419,7 @@ class FactoryNetwork(Spec):
         """Its arguments that are labelled arrays."""
         return {prefix + k: v for k, v in self.arguments.items() if isinstance(v, xr.DataArray)}
 
-    def with_values(self, row: Mapping[str, Any], prefix: str = "network.") -> Self:
+    def replace_fields(self, row: Mapping[str, Any], prefix: str = "network.") -> Self:
         """The network of one member: plain values in place of the labelled ones."""
         return replace(self, arguments={k: row.get(prefix + k, v) for k, v in self.arguments.items()})
 

@@ -16,7 +16,7 @@ from deepmech.core.labels import Number
 from deepmech.core.specs import Spec
 from deepmech.trainers.engines.compiled.mlp import CompiledMLP, unsupported
 from deepmech.trainers.engines.torch_func import TorchEnsemble
-from deepmech.trainers.history import METRICS, WORDS, History, run_epochs, to_variables
+from deepmech.trainers.history import LONG_NAMES, METRICS, History, run_epochs, to_variables
 from deepmech.trainers.modules import require_new
 from deepmech.trainers.run import Engine, TrainerRun, record_steps, require_spec
 from deepmech.trainers.samples import Samples, validate_data
@@ -156,7 +156,9 @@ def train(
     call = TrainerRun("train", engine=engine, seed=seed, experiment=experiment, threads=threads, device=device)
     own = ("split", "layer", "epoch", "at_epoch", "class", "unit")
     rows = call.align(own, **spec.broadcast_fields(), **training.broadcast_fields()).members()
-    members = [Member(spec.with_values(row), training.with_values(row), int(row["seed"]), experiment) for row in rows]
+    members = [
+        Member(spec.replace_fields(row), training.replace_fields(row), int(row["seed"]), experiment) for row in rows
+    ]
     if isinstance(spec, FactoryNetwork):
         require_new(members)
     metrics = _metrics(metrics, class_means)
@@ -165,7 +167,7 @@ def train(
         every_class=bool(metrics) or class_means, image="CNN" if isinstance(spec, CNN) else "",
         any_shape=isinstance(spec, FactoryNetwork),
     )  # fmt: skip
-    chosen = [call.select_engine(unsupported(m.network, m.training), _slow(m)) for m in members]
+    chosen = [call.select_engine(unsupported(m.network, m.training), _why_slower(m)) for m in members]
     engines = [name for name, _ in chosen]
     _check(data, members, metrics, class_means)
     fewest = min(int(m.training.epochs) for m in members)
@@ -200,7 +202,7 @@ def train(
     asked = {
         "record": at, "metrics": metrics, "class_means": class_means, "layers": layers, "ensemble_size": ensemble_size,
     }  # fmt: skip
-    numbers = *to_variables(histories, at), WORDS, data, precision, engines, asked
+    numbers = *to_variables(histories, at), LONG_NAMES, data, precision, engines, asked
     result = call.result(*numbers, network=spec, training=training)
     why = sorted({why for _, why in chosen if why})
     return result.assign_attrs(fallback_reason=", ".join(why)) if why else result
@@ -231,7 +233,7 @@ def _arguments(arguments: Mapping[str, Any] | None, more: dict[str, Any]) -> dic
     return {**(arguments or {}), **more}
 
 
-def _slow(member: Member) -> str:
+def _why_slower(member: Member) -> str:
     """Why torch is the better choice though the compiled engine knows the specs."""
     wide = isinstance(member.network, MLP) and member.network.width > CompiledMLP.WIDEST
     return f"torch is faster beyond width {CompiledMLP.WIDEST}" if wide else ""
@@ -266,7 +268,7 @@ def _check(data: Samples, members: list[Member], metrics: Sequence[str], class_m
         size = m.training.batch_size
         steps = -(-n // min(n, int(size or n)))
         checks.check_steps("Training.epochs", int(m.training.epochs), 1.0 * int(m.training.epochs) * steps)
-        _require_room(m, data)
+        _check_memory(m, data)
         normed = isinstance(m.network, MLP) and m.network.batch_norm
         if normed and (n if size is None or size >= n else min(size, n % size or size)) < 2:
             raise ValueError(
@@ -286,7 +288,7 @@ def _check(data: Samples, members: list[Member], metrics: Sequence[str], class_m
             )
 
 
-def _require_room(member: Member, data: Samples) -> None:
+def _check_memory(member: Member, data: Samples) -> None:
     """A ValueError if the weights of one network, their gradient and what Adam keeps of it do not fit into memory."""
     spec, classes, inputs = member.network, max(1, int(data.n_classes)), data.x_train.shape[1]
     if isinstance(spec, MLP):

@@ -30,7 +30,7 @@ from deepmech.core import provenance
 from deepmech.core.files import write_whole
 from deepmech_book.build import keys
 from deepmech_book.build.kernels import MARK, SAID, Forked, Server, end
-from deepmech_book.build.sources import BookError, Checkout, Source, format_duration, short, with_values
+from deepmech_book.build.sources import BookError, Checkout, Source, format_duration, replace_parameters, short
 
 __all__ = [
     "FIGURES",
@@ -258,7 +258,7 @@ def _tidy(source: Source, notebook: dict[str, Any], parameters: dict[str, Any]) 
     for cell in notebook["cells"]:
         cell["metadata"].pop("papermill", None)
         if "parameters" in _tags(cell):
-            cell["source"] = with_values(source.name, "".join(cell["source"]), parameters)
+            cell["source"] = replace_parameters(source.name, "".join(cell["source"]), parameters)
         for output in list(cell.get("outputs", [])):
             if output.get("name") == "stderr":
                 stderr += "".join(output["text"])

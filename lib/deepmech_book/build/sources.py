@@ -36,8 +36,8 @@ __all__ = [
     "mapping",
     "read",
     "remark",
+    "replace_parameters",
     "short",
-    "with_values",
 ]
 
 PROFILES = ("quick", "laptop", "paper")
@@ -314,12 +314,12 @@ def remark(code: str, node: ast.Assign) -> str:
     return code.split("\n")[(node.end_lineno or 1) - 1].encode()[node.end_col_offset :].decode()
 
 
-def with_values(owner: str, code: str, values: dict[str, Any]) -> str:
+def replace_parameters(owner: str, code: str, values: dict[str, Any]) -> str:
     """The parameters cell with the profile's values in place of the defaults, comments kept.
 
     Examples
     --------
-    >>> print(with_values("a/b", 'profile = "quick"\\nn = 3  # runs', {"profile": "paper", "n": 20}))
+    >>> print(replace_parameters("a/b", 'profile = "quick"\\nn = 3  # runs', {"profile": "paper", "n": 20}))
     # Parameters of the profile paper
     profile = 'paper'
     n = 20  # runs

@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core import checks
-from deepmech.core.labels import Batch, Number, align
+from deepmech.core.labels import Number, ParameterGrid, align
 from deepmech.core.specs import Spec, decode
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
@@ -61,7 +61,7 @@ def is_table(effect: Any) -> bool:
     return isinstance(effect, xr.DataArray) and "time" in effect.dims
 
 
-def batch_fields(name: str, effect: Any) -> dict[str, Any]:
+def grid_fields(name: str, effect: Any) -> dict[str, Any]:
     """What of an effect takes part in broadcasting: its numbers, or the rows of its table."""
     if isinstance(effect, PowerLaw):
         return {f"{name}_{k}": getattr(effect, k) for k in ("scale", "exponent", "offset")}
@@ -213,7 +213,7 @@ class ElasticSDE(Spec):
             self._check_table("label_mixing", (k, k), allowed, lambda m: (m >= 0).all() and np.allclose(m.sum(1), 1))
         if self.effect_matrix is not None:
             self._check_table("effect_matrix", (k, k), f"a finite ({k}, {k}) matrix")
-        self.batch()
+        self.grid()
 
     def _check_table(
         self, field: str, shape: tuple[int, ...] | None, allowed: str, rule: Callable[[np.ndarray], Any] = np.shape
@@ -247,33 +247,33 @@ class ElasticSDE(Spec):
         """Whether all classes are alike: balanced, labels true or evenly mixed, no effect matrix."""
         return self.class_weights is None and self.effect_matrix is None and self.labels_mixed_evenly
 
-    def batch(self, **more: Number) -> Batch:
-        """All numbers of the model (and of ``more``) broadcast to one flat batch."""
-        fields = {**batch_fields("intra", self.intra), **batch_fields("inter", self.inter), "noise": self.noise}
+    def grid(self, **more: Number) -> ParameterGrid:
+        """All numbers of the model (and of ``more``) broadcast to one flat grid."""
+        fields = {**grid_fields("intra", self.intra), **grid_fields("inter", self.inter), "noise": self.noise}
         if self.labels_mixed_evenly:
             fields["label_mixing"] = 0.0 if self.label_mixing is None else self.label_mixing
         return align("ElasticSDE", **fields, **more)
 
-    def rates(self, batch: Batch | None = None) -> tuple[tuple[Rate, Rate], tuple[Rate, Rate]]:
+    def rates(self, grid: ParameterGrid | None = None) -> tuple[tuple[Rate, Rate], tuple[Rate, Rate]]:
         """(α, A) and (β, B) as functions of an array of times, for all members at once."""
-        flat = (batch or self.batch()).flat
+        flat = (grid or self.grid()).flat
         return rate("intra", self.intra, flat), rate("inter", self.inter, flat)
 
     def gap(self, t: Any) -> xr.DataArray:
         """α(t) − β(t), what decides whether differences between classes grow; over the model's dimensions and time."""
-        batch = self.batch()
-        (alpha, _), (beta, _) = self.rates(batch)
+        grid = self.grid()
+        (alpha, _), (beta, _) = self.rates(grid)
         times = np.atleast_1d(checks.check_array("ElasticSDE.gap: t", t))
         checks.check("ElasticSDE.gap: t", t, times.ndim == 1, "a time, or a list of times")
-        values = np.broadcast_to(alpha(times) - beta(times), (batch.n, len(times)))
-        dims, data = batch.unflatten(values, "time")
-        out = xr.DataArray(data, dims=dims, coords={**batch.coords, "time": times})
+        values = np.broadcast_to(alpha(times) - beta(times), (grid.n, len(times)))
+        dims, data = grid.unflatten(values, "time")
+        out = xr.DataArray(data, dims=dims, coords={**grid.coords, "time": times})
         return out if np.ndim(t) else out.isel(time=0, drop=True)
 
-    def require_room(self) -> None:
+    def check_memory(self) -> None:
         """A ValueError if matrices over all classes, and features where they mix, are larger than the memory."""
         size = 1.0 * self.n_classes * (1 if self.isotropic else int(self.n_features or 1))
-        checks.check_memory("ElasticSDE.n_classes", self.n_classes, 4 * self.batch().n * size**2)
+        checks.check_memory("ElasticSDE.n_classes", self.n_classes, 4 * self.grid().n * size**2)
 
     def blocks(self) -> np.ndarray:
         """H as an array (K, K, p, p) of blocks H_kl."""
@@ -286,12 +286,12 @@ class ElasticSDE(Spec):
         h = np.asarray(self.structure, float)
         return h if h.ndim == 4 else h.reshape(k, p, k, p).transpose(0, 2, 1, 3)
 
-    def mixing(self, batch: Batch) -> np.ndarray:
+    def mixing(self, grid: ParameterGrid) -> np.ndarray:
         """P of every member, (n, K, K) or (1, K, K)."""
         k = self.n_classes
         if not self.labels_mixed_evenly:
             return np.asarray(self.label_mixing, float)[None]
-        wrong = np.asarray(batch.flat["label_mixing"], float)[:, None, None]
+        wrong = np.asarray(grid.flat["label_mixing"], float)[:, None, None]
         return (1 - wrong) * np.eye(k) + wrong / (k - 1) * (1 - np.eye(k))
 
     def weights(self) -> np.ndarray:
@@ -299,7 +299,7 @@ class ElasticSDE(Spec):
         k = self.n_classes
         return np.full(k, 1 / k) if self.class_weights is None else np.asarray(self.class_weights, float)
 
-    def drift_parts(self, batch: Batch) -> tuple[np.ndarray, np.ndarray]:
+    def drift_parts(self, grid: ParameterGrid) -> tuple[np.ndarray, np.ndarray]:
         """M = α(t) M_α + β(t) M_β: the two parts, (n, d, d) each or with n = 1.
 
         d = K where H is isotropic (features do not mix) and Kp otherwise.
@@ -308,7 +308,7 @@ class ElasticSDE(Spec):
         factor = np.ones((k, k)) if self.effect_matrix is None else np.asarray(self.effect_matrix, float)
         blocks = None if self.isotropic else self.blocks()
         parts = [
-            drift_matrix(e * factor, blocks, self.weights(), self.mixing(batch)) for e in (np.eye(k), 1 - np.eye(k))
+            drift_matrix(e * factor, blocks, self.weights(), self.mixing(grid)) for e in (np.eye(k), 1 - np.eye(k))
         ]
         return parts[0], parts[1]
 

@@ -10,7 +10,7 @@ import xarray as xr
 
 from deepmech.core import checks
 from deepmech.core.compiled import INSIDE, KERNEL, Floats, Ints, Keys, Word, njit
-from deepmech.core.labels import Batch
+from deepmech.core.labels import ParameterGrid
 from deepmech.core.random import LOW, S32, Stream, box_muller, philox, stream_id
 from deepmech.simulators.elastic_sde.model import ElasticSDE
 from deepmech.simulators.elastic_sde.solution import beginnings, mean_solution, to_dataset, transitions
@@ -60,17 +60,17 @@ def simulate(
     t, x0, first, streams = beginnings("simulate", model, times, start, n_samples, n_runs, start_spread, seed)
     known = isinstance(mean, str) and mean in ("samples", "infinite")
     checks.check("simulate: mean", mean, known, "'samples' or 'infinite'")
-    batch = model.batch()
-    out = np.empty((batch.n, n_runs, len(t), *first.shape[1:]))
-    _exact(model, batch, t, x0, first, streams, mean == "samples", out)
+    grid = model.grid()
+    out = np.empty((grid.n, n_runs, len(t), *first.shape[1:]))
+    _exact(model, grid, t, x0, first, streams, mean == "samples", out)
     setting = {"n_samples": n_samples, "n_runs": n_runs, "start_spread": start_spread, "mean": mean}
     setting["start"] = x0.tolist()
     found = (out, "run", "time", "class", "sample", "feature")
-    return to_dataset(model, batch, t, began, setting, seed, feature_value=found)
+    return to_dataset(model, grid, t, began, setting, seed, feature_value=found)
 
 
 def _exact(
-    model: ElasticSDE, batch: Batch, t: np.ndarray, x0: np.ndarray, first: np.ndarray, streams: list[Stream],
+    model: ElasticSDE, grid: ParameterGrid, t: np.ndarray, x0: np.ndarray, first: np.ndarray, streams: list[Stream],
     by_samples: bool, out: np.ndarray,
 ) -> None:  # fmt: skip
     """Samples about their class mean are Brownian; the means are a linear SDE of their own with noise σ/√n.
@@ -78,14 +78,14 @@ def _exact(
     Both are made from the same normals z: their class mean drives the means, what is left drives the samples, and the
     two are independent as for the Wiener processes themselves.
     """
-    noise = np.asarray(batch.flat["noise"], float)[:, None, None, None, None]
+    noise = np.asarray(grid.flat["noise"], float)[:, None, None, None, None]
     centre = first.mean(2)  # (run, class, feature)
-    around = np.broadcast_to(first - centre[:, :, None], (batch.n, *first.shape)).copy()
-    means = np.broadcast_to(centre, (batch.n, *centre.shape)).copy()
+    around = np.broadcast_to(first - centre[:, :, None], (grid.n, *first.shape)).copy()
+    means = np.broadcast_to(centre, (grid.n, *centre.shape)).copy()
     if not by_samples:
-        solved = mean_solution(model, t, x0)["mean"].values.reshape(batch.n, len(t), *x0.shape)
-        drift = np.concatenate([np.broadcast_to(x0, (batch.n, 1, *x0.shape)), solved], axis=1)
-    steps = transitions(model, batch, np.concatenate([[0.0], t])) if by_samples else None
+        solved = mean_solution(model, t, x0)["mean"].values.reshape(grid.n, len(t), *x0.shape)
+        drift = np.concatenate([np.broadcast_to(x0, (grid.n, 1, *x0.shape)), solved], axis=1)
+    steps = transitions(model, grid, np.concatenate([[0.0], t])) if by_samples else None
     flat = model.isotropic
     before = 0.0
     for i, now in enumerate(t):
@@ -151,21 +151,21 @@ def train_discrete(
     t, x0, first, streams = beginnings("train_discrete", model, times, start, n_samples, n_runs, start_spread, seed)
     step = checks.check_real("train_discrete: step", step, np.nextafter(0, 1), allowed="positive and finite")
     number = checks.check_steps("train_discrete: step", step, t[-1] / step if step > t[-1] / 1e300 else np.inf)
-    checks.check_memory("train_discrete: step", step, 1.0 * number * (model.batch().n * (2 + n_runs / 8) + 1))
+    checks.check_memory("train_discrete: step", step, 1.0 * number * (model.grid().n * (2 + n_runs / 8) + 1))
     marks = np.rint(t / step).astype(np.int64)
     if not np.allclose(marks * step, t, rtol=1e-9):
         raise ValueError(f"train_discrete: times must be multiples of step = {step}; nearest are {marks * step}")
-    batch = model.batch()
+    grid = model.grid()
     clock = np.arange(marks[-1]) * step
-    rates = [np.ascontiguousarray(np.broadcast_to(r(clock), (batch.n, len(clock)))) for r, _ in model.rates(batch)]
-    mixing = np.broadcast_to(np.cumsum(model.mixing(batch), axis=2), (batch.n, *(2 * (model.n_classes,))))
+    rates = [np.ascontiguousarray(np.broadcast_to(r(clock), (grid.n, len(clock)))) for r, _ in model.rates(grid)]
+    mixing = np.broadcast_to(np.cumsum(model.mixing(grid), axis=2), (grid.n, *(2 * (model.n_classes,))))
     factor = np.ones((model.n_classes,) * 2) if model.effect_matrix is None else np.asarray(model.effect_matrix, float)
-    noise = np.asarray(batch.flat["noise"], float) * np.sqrt(step)
+    noise = np.asarray(grid.flat["noise"], float) * np.sqrt(step)
     purposes = np.array([stream_id("drawn"), stream_id("discrete noise")], np.uint64)
     blocks = model.blocks() * factor[:, :, None, None]
-    out = np.empty((batch.n, n_runs, len(t), *first.shape[1:]))
-    drawn = np.empty((batch.n, n_runs, len(clock)), np.int8)
-    for i in range(batch.n):
+    out = np.empty((grid.n, n_runs, len(t), *first.shape[1:]))
+    drawn = np.empty((grid.n, n_runs, len(clock)), np.int8)
+    for i in range(grid.n):
         for r, stream in enumerate(streams):
             x = first[r].copy()
             _run(x, x.reshape(-1), blocks, rates[0][i], rates[1][i], np.cumsum(model.weights()), mixing[i], noise[i],
@@ -174,7 +174,7 @@ def train_discrete(
     setting = {"step": step, "n_samples": n_samples, "n_runs": n_runs, "start_spread": start_spread, "discrete": True,
                "start": x0.tolist()}  # fmt: skip
     found = (out, "run", "time", "class", "sample", "feature")
-    return to_dataset(model, batch, t, began, setting, seed, feature_value=found, drawn=(drawn, "run", "step"))
+    return to_dataset(model, grid, t, began, setting, seed, feature_value=found, drawn=(drawn, "run", "step"))
 
 
 @njit(**INSIDE)

@@ -15,7 +15,7 @@ from scipy.linalg import expm
 
 from deepmech.core import checks
 from deepmech.core.compiled import INSIDE, KERNEL, njit
-from deepmech.core.labels import Batch, with_attrs
+from deepmech.core.labels import ParameterGrid, with_attrs
 from deepmech.core.provenance import attributes
 from deepmech.core.random import Stream
 from deepmech.core.specs import encode
@@ -79,19 +79,19 @@ def mean_solution(model: ElasticSDE, times: Any, start: Any) -> xr.Dataset:
     """
     began = time.perf_counter()
     t, x0 = checked_times(times), checked_start(model, start)
-    batch = model.batch()
+    grid = model.grid()
     if has_closed_form(model):
-        values = (_isotropic if model.isotropic else _logits)(model, batch, t, x0)
+        values = (_isotropic if model.isotropic else _logits)(model, grid, t, x0)
     else:
-        model.require_room()
+        model.check_memory()
         ends = np.concatenate([[0.0], t])
         state = x0 if model.isotropic else x0.reshape(-1, 1)
-        state = np.broadcast_to(state, (batch.n, *state.shape))
-        values = np.empty((batch.n, len(t), *x0.shape))
-        for i, (step, _) in enumerate(transitions(model, batch, ends, covariance=False)):
+        state = np.broadcast_to(state, (grid.n, *state.shape))
+        values = np.empty((grid.n, len(t), *x0.shape))
+        for i, (step, _) in enumerate(transitions(model, grid, ends, covariance=False)):
             state = step @ state
-            values[:, i] = state.reshape(batch.n, *x0.shape)
-    return to_dataset(model, batch, t, began, {"start": x0.tolist()}, mean=(values, "time", "class", "feature"))
+            values[:, i] = state.reshape(grid.n, *x0.shape)
+    return to_dataset(model, grid, t, began, {"start": x0.tolist()}, mean=(values, "time", "class", "feature"))
 
 
 def has_closed_form(model: ElasticSDE) -> bool:
@@ -101,27 +101,27 @@ def has_closed_form(model: ElasticSDE) -> bool:
     return model.isotropic or (model.label_mixing is None and model.structure == "logits")
 
 
-def _isotropic(model: ElasticSDE, batch: Batch, t: np.ndarray, x0: np.ndarray) -> np.ndarray:
-    difference, common = mode_exponents(model, batch, t)
+def _isotropic(model: ElasticSDE, grid: ParameterGrid, t: np.ndarray, x0: np.ndarray) -> np.ndarray:
+    difference, common = mode_exponents(model, grid, t)
     centre = x0.mean(0)
     return np.exp(difference)[..., None, None] * (x0 - centre) + np.exp(common)[..., None, None] * centre
 
 
-def mode_exponents(model: ElasticSDE, batch: Batch, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def mode_exponents(model: ElasticSDE, grid: ParameterGrid, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Logarithms of growth from 0 to t of class differences and of the common mean in the I-model, (n, T) each.
 
     Labels mixed evenly with probability w multiply the rate of differences by 1 − wK/(K − 1) and leave the other.
     """
     k = model.n_classes
-    (_, big_a), (_, big_b) = model.rates(batch)
-    a, b = (np.broadcast_to(f(t), (batch.n, len(t))) for f in (big_a, big_b))
-    kept = 1 - np.asarray(batch.flat["label_mixing"], float)[:, None] * k / (k - 1)
+    (_, big_a), (_, big_b) = model.rates(grid)
+    a, b = (np.broadcast_to(f(t), (grid.n, len(t))) for f in (big_a, big_b))
+    kept = 1 - np.asarray(grid.flat["label_mixing"], float)[:, None] * k / (k - 1)
     return kept * (a - b) / k, (a + (k - 1) * b) / k
 
 
-def _logits(model: ElasticSDE, batch: Batch, t: np.ndarray, x0: np.ndarray) -> np.ndarray:
+def _logits(model: ElasticSDE, grid: ParameterGrid, t: np.ndarray, x0: np.ndarray) -> np.ndarray:
     k = model.n_classes
-    (_, big_a), (beta, big_b) = model.rates(batch)
+    (_, big_a), (beta, big_b) = model.rates(grid)
 
     def slow(s: np.ndarray) -> np.ndarray:
         return np.exp((big_a(s) + big_b(s) / (k - 1)) / k)
@@ -134,9 +134,9 @@ def _logits(model: ElasticSDE, batch: Batch, t: np.ndarray, x0: np.ndarray) -> n
     nodes, weights = panels(ends, 1) if len(tables) == 2 else panels(ends)
     flat = nodes.ravel()
     pieces = (
-        np.broadcast_to(beta(flat) * slow(flat) / k, (batch.n, flat.size)).reshape(-1, *nodes.shape) * weights
+        np.broadcast_to(beta(flat) * slow(flat) / k, (grid.n, flat.size)).reshape(-1, *nodes.shape) * weights
     ).sum(2)
-    q = np.concatenate([np.zeros((batch.n, 1)), np.cumsum(pieces, axis=1)], axis=1)[:, np.searchsorted(ends, t)]
+    q = np.concatenate([np.zeros((grid.n, 1)), np.cumsum(pieces, axis=1)], axis=1)[:, np.searchsorted(ends, t)]
     g = np.broadcast_to(slow(t), q.shape)
     fast = np.broadcast_to(np.exp((big_a(t) - big_b(t)) / k), q.shape)
     d = np.eye(k) - 1 / k
@@ -147,42 +147,42 @@ def _logits(model: ElasticSDE, batch: Batch, t: np.ndarray, x0: np.ndarray) -> n
     return x0 + moved * k / (k - 1)
 
 
-def transitions(model: ElasticSDE, batch: Batch, ends: np.ndarray, covariance: bool = True) -> Any:
+def transitions(model: ElasticSDE, grid: ParameterGrid, ends: np.ndarray, covariance: bool = True) -> Any:
     """For each interval between ``ends``: the propagator Φ and a root R of its noise, R Rᵀ = ∫ Φ(t, u) Φ(t, u)ᵀ du.
 
     Yields (n, d, d) arrays, d as in :meth:`ElasticSDE.drift_parts`; R is None without ``covariance``.
     """
     if model.isotropic and model.symmetric:
-        yield from _by_modes(model, batch, ends)
+        yield from _by_modes(model, grid, ends)
         return
-    parts = model.drift_parts(batch)
+    parts = model.drift_parts(grid)
     d = parts[0].shape[-1]
     steady = not any(isinstance(e, PowerLaw) or is_table(e) for e in (model.intra, model.inter))
-    (alpha, _), (beta, _) = model.rates(batch)
+    (alpha, _), (beta, _) = model.rates(grid)
     for low, high in pairwise(ends):
-        phi, cov = np.empty((batch.n, d, d)), np.empty((batch.n, d, d))
+        phi, cov = np.empty((grid.n, d, d)), np.empty((grid.n, d, d))
         if steady:
             m = alpha(np.zeros(1))[..., None] * parts[0] + beta(np.zeros(1))[..., None] * parts[1]
-            for i in range(batch.n):
+            for i in range(grid.n):
                 phi[i], cov[i] = _constant_step(m[min(i, len(m) - 1)], high - low)
         else:
-            for i in range(batch.n):
+            for i in range(grid.n):
                 pieces = [part[min(i, len(part) - 1)] for part in parts]
 
                 def now(t: np.ndarray, i: int = i) -> list[float]:
-                    return [float(np.broadcast_to(r(t), (batch.n, 1))[i, 0]) for r in (alpha, beta)]
+                    return [float(np.broadcast_to(r(t), (grid.n, 1))[i, 0]) for r in (alpha, beta)]
 
                 phi[i], cov[i] = _varying_step(now, pieces, low, high, covariance)
         yield phi, _root(cov) if covariance else None
 
 
-def _by_modes(model: ElasticSDE, batch: Batch, ends: np.ndarray) -> Any:
+def _by_modes(model: ElasticSDE, grid: ParameterGrid, ends: np.ndarray) -> Any:
     k = model.n_classes
     mean = np.full((k, k), 1 / k)
     rest = np.eye(k) - mean
-    at_ends = mode_exponents(model, batch, ends)
+    at_ends = mode_exponents(model, grid, ends)
     nodes, weights = panels(ends)
-    at_nodes = [e.reshape(batch.n, *nodes.shape) for e in mode_exponents(model, batch, nodes.ravel())]
+    at_nodes = [e.reshape(grid.n, *nodes.shape) for e in mode_exponents(model, grid, nodes.ravel())]
     for i in range(len(ends) - 1):
         grown = [np.exp(e[:, i + 1] - e[:, i])[:, None, None] for e in at_ends]
         spread = [
@@ -260,8 +260,8 @@ def beginnings(
     given = {"n_samples": n_samples, "n_runs": n_runs, "seed": seed}
     n_samples, n_runs, seed = (checks.check_int(f"{caller}: {name}", given[name], least[name]) for name in given)
     name, value = max(("n_samples", n_samples), ("n_runs", n_runs), key=lambda size: size[1])
-    checks.check_memory(f"{caller}: {name}", value, n_samples * n_runs * (len(t) * model.batch().n + 1) * x0.size)
-    model.require_room()
+    checks.check_memory(f"{caller}: {name}", value, n_samples * n_runs * (len(t) * model.grid().n + 1) * x0.size)
+    model.check_memory()
     start_spread = checks.check_real(f"{caller}: start_spread", start_spread, 0, allowed="a number, zero or positive")
     streams = [Stream.of("elastic_sde", seed, run) for run in range(n_runs)]
     shape = (len(x0), n_samples, x0.shape[1])
@@ -269,13 +269,13 @@ def beginnings(
 
 
 def to_dataset(
-    model: ElasticSDE, batch: Batch, times: np.ndarray, began: float, setting: Mapping[str, Any] | None = None,
+    model: ElasticSDE, grid: ParameterGrid, times: np.ndarray, began: float, setting: Mapping[str, Any] | None = None,
     seed: int | str = "none", **variables: tuple[Any, ...],
 ) -> xr.Dataset:  # fmt: skip
     """The result of a run that ``began`` then: variables by name, each its values over members and its other axes."""
     made = xr.Dataset(
-        {name: batch.unflatten(values, *axes) for name, (values, *axes) in variables.items()},
-        {**batch.coords, "time": times},
+        {name: grid.unflatten(values, *axes) for name, (values, *axes) in variables.items()},
+        {**grid.coords, "time": times},
         attributes(
             spec=json.dumps(encode({**model.to_json(), **(setting or {})})),
             seed=seed,

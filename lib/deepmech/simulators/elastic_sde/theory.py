@@ -104,13 +104,13 @@ def mean_over_noise(model: ElasticSDE, times: Any, distance: float = 1.0, start_
     checks.check_real("mean_over_noise: start_spread", start_spread, 0, 1e150, allowed="a number from 0 to 1e150")
     if not model.isotropic or not model.symmetric:
         raise ValueError("mean_over_noise: needs structure='isotropic' and classes that are all alike")
-    t, batch = checked_times(times), model.batch()
-    growth, _ = mode_exponents(model, batch, t)
-    width = np.sqrt(start_spread**2 + np.asarray(batch.flat["noise"], float)[:, None] ** 2 * t)
+    t, grid = checked_times(times), model.grid()
+    growth, _ = mode_exponents(model, grid, t)
+    width = np.sqrt(start_spread**2 + np.asarray(grid.flat["noise"], float)[:, None] ** 2 * t)
     if not width.all():
         raise ValueError("mean_over_noise: a class has no width at t = 0; leave t = 0 out or give start_spread > 0")
-    dims, data = batch.unflatten(distance * np.exp(growth) / width, "time")
-    return xr.DataArray(data, dims=dims, coords={**batch.coords, "time": t}, name="mean_over_noise")
+    dims, data = grid.unflatten(distance * np.exp(growth) / width, "time")
+    return xr.DataArray(data, dims=dims, coords={**grid.coords, "time": t}, name="mean_over_noise")
 
 
 def critical_strength(n_classes: int, label_noise: Number = 0.0) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core import checks
-from deepmech.core.labels import Batch, Number, align
+from deepmech.core.labels import Number, ParameterGrid, align
 from deepmech.core.specs import Spec
 
 #: What results hold, and in what units: pure numbers, as the parameters are.
@@ -49,7 +49,7 @@ class Chain(Spec):
     --------
     >>> from deepmech import over
     >>> chain = Chain(friction_right=over("mu_right", [0.0, 0.1]), friction_left=0.2, noise=0.01)
-    >>> chain.batch().n
+    >>> chain.grid().n
     2
     """
 
@@ -76,10 +76,10 @@ class Chain(Spec):
         magnitude = "zero or positive (it is a magnitude)"
         self.check_positive("stiffness", "target", "damping")
         self.check_not_negative("friction_right", "friction_left", strength, allowed=magnitude)
-        self.batch()  # clashing labels are found here
+        self.grid()  # clashing labels are found here
 
-    def batch(self, **more: Number) -> Batch:
-        """All numbers of the chain (and of ``more``) broadcast to one flat batch; noise under its own name."""
+    def grid(self, **more: Number) -> ParameterGrid:
+        """All numbers of the chain (and of ``more``) broadcast to one flat grid; noise under its own name."""
         strength = {"noise": self.noise} if self.noise is not None else {"noise_bar": self.noise_bar}
         return align(
             "Chain",

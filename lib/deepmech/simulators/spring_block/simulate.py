@@ -13,7 +13,7 @@ import xarray as xr
 from tqdm import tqdm
 
 from deepmech.core import checks
-from deepmech.core.labels import Batch, Number, with_attrs
+from deepmech.core.labels import Number, ParameterGrid, with_attrs
 from deepmech.core.provenance import attributes, cores
 from deepmech.core.random import Stream, stream_id
 from deepmech.core.specs import encode
@@ -78,7 +78,7 @@ def simulate(
     array([[0.5 ],
            [0.34]])
     """
-    batch, steps = _prepare(chain, t_end, dt, order, n_runs, truncation, noise_decay, record)
+    grid, steps = _prepare(chain, t_end, dt, order, n_runs, truncation, noise_decay, record)
     dt, seed = float(dt), checks.check_int("simulate: seed", seed, 0)
     checks.check_bool("simulate: shared_noise", shared_noise)
     x0 = np.zeros(chain.n_blocks) if start is None else checks.check_array("simulate: start", start)
@@ -87,14 +87,14 @@ def simulate(
     began = time.perf_counter()
     keys = np.array([Stream.of("spring_block", seed, r).key for r in range(n_runs)], np.uint64)
     bound = None if truncation is None or truncation > kernels.LARGEST else float(truncation)
-    numbers = {k: np.repeat(v, n_runs) for k, v in _arrays(batch, dt).items()}
-    x = _run_on_cores(ORDERS[order], steps, x0, np.tile(keys, batch.n), dt, shared_noise, bound, numbers)
-    x = x.reshape(len(steps), batch.n, n_runs, chain.n_blocks + 2).transpose(1, 2, 0, 3)
+    numbers = {k: np.repeat(v, n_runs) for k, v in _arrays(grid, dt).items()}
+    x = _run_on_cores(ORDERS[order], steps, x0, np.tile(keys, grid.n), dt, shared_noise, bound, numbers)
+    x = x.reshape(len(steps), grid.n, n_runs, chain.n_blocks + 2).transpose(1, 2, 0, 3)
     setting = {
         "t_end": t_end, "dt": dt, "order": order, "n_runs": n_runs, "shared_noise": shared_noise,
         "truncation": truncation, "noise_decay": noise_decay, "start": x0.tolist(),
     }  # fmt: skip
-    made = _dataset(chain, batch, x, steps * dt, setting, began, seed=seed)
+    made = _dataset(chain, grid, x, steps * dt, setting, began, seed=seed)
     return made if record is not None else made.isel(time=0, drop=True)
 
 
@@ -122,13 +122,13 @@ def averaged(chain: Chain, t_end: float, dt: float = 0.01, substeps: int = 1, re
     >>> (x.diff("block").diff("block")).values.round(4)
     array([-0.04, -0.04, -0.04, -0.04, -0.04, -0.04, -0.04])
     """
-    batch, steps = _prepare(chain, t_end, dt, "first", 1, truncation, 0.0, record)
+    grid, steps = _prepare(chain, t_end, dt, "first", 1, truncation, 0.0, record)
     dt, substeps = float(dt), checks.check_int("averaged: substeps", substeps)
     checks.check_steps("averaged: substeps", substeps, substeps * int(steps[-1]))
     began = time.perf_counter()
-    p = _arrays(batch, dt)
+    p = _arrays(grid, dt)
     h = dt / substeps
-    x = np.zeros((batch.n, chain.n_blocks + 2))
+    x = np.zeros((grid.n, chain.n_blocks + 2))
     x[:, -1] = p["target"]
     k, right, left, bar = (p[name][:, None] for name in ("stiffness", "right", "left", "bar"))
 
@@ -138,7 +138,7 @@ def averaged(chain: Chain, t_end: float, dt: float = 0.01, substeps: int = 1, re
         v[:, 1:-1] = averaged_friction_force(force, right, left, bar, truncation)
         return v
 
-    out = np.empty((batch.n, 1, len(steps), chain.n_blocks + 2))
+    out = np.empty((grid.n, 1, len(steps), chain.n_blocks + 2))
     for s in tqdm(range(steps[-1] + 1), disable=None, leave=False):
         out[:, 0, steps == s] = x[:, None]
         for _ in range(substeps):
@@ -147,13 +147,13 @@ def averaged(chain: Chain, t_end: float, dt: float = 0.01, substeps: int = 1, re
             c = velocity(x + h / 2 * b)
             x = x + h / 6 * (a + 2 * b + 2 * c + velocity(x + h * c))
     setting = {"t_end": t_end, "dt": dt, "substeps": substeps, "truncation": truncation, "averaged": True}
-    made = _dataset(chain, batch, out, steps * dt, setting, began, seed="none").isel(run=0, drop=True)
+    made = _dataset(chain, grid, out, steps * dt, setting, began, seed="none").isel(run=0, drop=True)
     return made if record is not None else made.isel(time=0, drop=True)
 
 
 def _prepare(
     chain: Chain, t_end: float, dt: float, order: str, n_runs: int, truncation: float | None, decay: Number, record: Any
-) -> tuple[Batch, np.ndarray]:
+) -> tuple[ParameterGrid, np.ndarray]:
     checks.check_type("simulate: chain", chain, Chain)
     known = isinstance(order, str) and order in ORDERS
     checks.check("simulate: order", order, known, f"one of {sorted(ORDERS)}")
@@ -165,8 +165,8 @@ def _prepare(
     allowed = f"at least {LEAST_TRUNCATION} standard deviations (numbers beyond it are drawn anew), or None"
     checks.check("simulate: truncation", truncation, bound, allowed)
     checks.check_numbers("simulate", noise_decay=decay)
-    batch = chain.batch(noise_decay=decay)
-    tau = batch.flat["noise_decay"]
+    grid = chain.grid(noise_decay=decay)
+    tau = grid.flat["noise_decay"]
     fades = bool(np.all(np.isfinite(tau)) and np.all(tau >= 0))
     checks.check("simulate: noise_decay", decay, fades, "zero or positive, and finite")
     limit, where = stability_bound(chain, order)
@@ -174,13 +174,13 @@ def _prepare(
     checks.check("simulate: dt", dt, dt <= limit, stable)
     n_steps = checks.check_steps("simulate: t_end", t_end, t_end / dt if dt > t_end / 1e300 else np.inf)
     if record is None:
-        return batch, np.array([n_steps])
+        return grid, np.array([n_steps])
     times = np.atleast_1d(checks.check_array("simulate: record", record))
     ok = times.ndim == 1 and times.size > 0 and bool(np.all((times >= 0) & (times <= t_end * (1 + 1e-12))))
     checks.check("simulate: record", record, ok, f"times between 0 and t_end = {t_end}")
     steps = np.unique(np.rint(times / dt).astype(np.int64))
-    checks.check_memory("simulate: n_runs", n_runs, n_runs * batch.n * len(steps) * (chain.n_blocks + 2))
-    return batch, steps
+    checks.check_memory("simulate: n_runs", n_runs, n_runs * grid.n * len(steps) * (chain.n_blocks + 2))
+    return grid, steps
 
 
 def stability_bound(chain: Chain, order: str) -> tuple[float, str]:
@@ -189,7 +189,7 @@ def stability_bound(chain: Chain, order: str) -> tuple[float, str]:
     With ω² = k(2 + 2cos(π/(L+1))), the stiffest mode of the springs: 2/ω² in first order, and in second order
     (−γ + √(γ² + 4ω²))/ω², where a mode's growth factor leaves the unit circle. Friction only takes energy out.
     """
-    flat = chain.batch().flat
+    flat = chain.grid().flat
     stiffest = flat["stiffness"] * (2 + 2 * np.cos(np.pi / (chain.n_blocks + 1)))
     if order == "first":
         return float(np.min(2 / stiffest)), "2/ω², ω² = stiffness · (2 + 2 cos(π/(n_blocks+1)))"
@@ -198,8 +198,8 @@ def stability_bound(chain: Chain, order: str) -> tuple[float, str]:
     return float(np.min(bound)), "(−γ + √(γ² + 4ω²))/ω², ω² = stiffness · (2 + 2 cos(π/(n_blocks+1))), γ = damping"
 
 
-def _arrays(batch: Batch, dt: float) -> dict[str, np.ndarray]:
-    flat = {k: np.ascontiguousarray(v, dtype=float) for k, v in batch.flat.items()}
+def _arrays(grid: ParameterGrid, dt: float) -> dict[str, np.ndarray]:
+    flat = {k: np.ascontiguousarray(v, dtype=float) for k, v in grid.flat.items()}
     return {
         "stiffness": flat["stiffness"],
         "target": flat["target"],
@@ -212,11 +212,17 @@ def _arrays(batch: Batch, dt: float) -> dict[str, np.ndarray]:
 
 
 def _dataset(
-    chain: Chain, batch: Batch, x: np.ndarray, times: np.ndarray, setting: dict[str, Any], began: float, **origin: Any
+    chain: Chain,
+    grid: ParameterGrid,
+    x: np.ndarray,
+    times: np.ndarray,
+    setting: dict[str, Any],
+    began: float,
+    **origin: Any,
 ) -> xr.Dataset:
-    coords = {**batch.coords, "run": np.arange(x.shape[1]), "time": times, "block": np.arange(chain.n_blocks + 2)}
+    coords = {**grid.coords, "run": np.arange(x.shape[1]), "time": times, "block": np.arange(chain.n_blocks + 2)}
     position = xr.DataArray(
-        x.reshape(batch.shape + x.shape[1:]), dims=(*batch.dims, "run", "time", "block"), coords=coords
+        x.reshape(grid.shape + x.shape[1:]), dims=(*grid.dims, "run", "time", "block"), coords=coords
     )
     load = chain.target - position
     made = {

@@ -180,7 +180,7 @@ class ModuleEnsemble:
                 "train: these modules differ in more than the values of their tensors, and cannot run together: train "
                 "them one by one, ensemble_size=1"
             )
-        first = self._shown = modules[0].to(device, dtype)
+        first = self._member = modules[0].to(device, dtype)
         parameters, self.buffers = stack_module_state([m.to(device, dtype) for m in modules])
         named = dict(first.named_parameters())
         self.frozen: Tensors = {k: v.detach() for k, v in parameters.items() if not named[k].requires_grad}
@@ -253,12 +253,12 @@ class ModuleEnsemble:
         return found.detach(), gradient, output.detach()
 
     @torch.no_grad()
-    def shown(self, i: int) -> nn.Module:
+    def member(self, i: int) -> nn.Module:
         """The i-th network as a module in evaluation mode, until it is called for another."""
-        own = dict(chain(self._shown.named_parameters(), self._shown.named_buffers()))
+        own = dict(chain(self._member.named_parameters(), self._member.named_buffers()))
         for name, values in chain(self.parameters().items(), self.buffers.items()):
             own[name].copy_(values[i])
-        return self._shown.eval()
+        return self._member.eval()
 
 
 class CachedStreams(BatchedStream):
@@ -269,8 +269,8 @@ class CachedStreams(BatchedStream):
             return super().words(purpose, step, n, first)
         return torch.from_numpy(self._bits(purpose, step, n).astype(np.int64))
 
-    def keep(self, purpose: str, step: int, n: int, which: torch.Tensor, below: torch.Tensor) -> torch.Tensor:
-        """As ``Stream.keep`` for the keys with numbers ``which``, where 16 bits reach ``below``; (len(which), n)."""
+    def mask(self, purpose: str, step: int, n: int, which: torch.Tensor, below: torch.Tensor) -> torch.Tensor:
+        """As ``Stream.mask`` for the keys with numbers ``which``, where 16 bits reach ``below``; (len(which), n)."""
         if self.device.type != "cpu":
             return self.halves(purpose, step, n)[which] >= below[:, None]
         halves = self._bits(purpose, step, -(-n // 2)).view(np.uint16)[:, :n]
@@ -389,7 +389,7 @@ class TorchEnsemble:
         Layers by their names, unless the module says itself what its layers are.
         """
         inputs = torch.from_numpy(np.asarray(x)).to(self.device, self.shared["x"].dtype)
-        module = self.ensemble.shown(member)
+        module = self.ensemble.member(member)
         if isinstance(module, Network) and self.layers is None:
             *layers, output = module(inputs, every=True)
             return [h.flatten(1) for h in layers], output
@@ -442,7 +442,7 @@ class TorchEnsemble:
         n = y.shape[-1]
         below = torch.tensor([round(share * 65536) for share in wrong], dtype=torch.int32, device=self.device)
         other = torch.floor(self.stream.uniform("random label", self._step, n) * self.shared["n_classes"]).to(y.dtype)
-        true = self.stream.keep("label noise", self._step, n, self.seed, below)
+        true = self.stream.mask("label noise", self._step, n, self.seed, below)
         return torch.where(true, y, other[self.seed]), 0
 
     def _set_dropout(self, rates: list[float | list[float]]) -> None:
@@ -458,4 +458,4 @@ class TorchEnsemble:
         """What the ``number``-th dropout keeps for the seeds ``which``; every call in one step has its own bits."""
         self._calls[number] += 1
         purpose = f"dropout {self._calls[number]}" + (f" of {number}" if number > 1 else "")
-        return self.stream.keep(purpose, self._step, int(np.prod(shape)), which, below).view(-1, *shape)
+        return self.stream.mask(purpose, self._step, int(np.prod(shape)), which, below).view(-1, *shape)

@@ -41,7 +41,7 @@ def distance_from_limit(
         in all groups; "variance": the largest variance of a class mean between the runs of a group.
     """
     limit = mean_solution(model, [t_end], start)["mean"].values.ravel()
-    intra, inter = (part[0] for part in model.drift_parts(model.batch()))
+    intra, inter = (part[0] for part in model.drift_parts(model.grid()))
     rows = []
     for h in steps:
         step = np.eye(model.n_classes) + h * (model.intra * intra + model.inter * inter)

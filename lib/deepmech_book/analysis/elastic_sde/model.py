@@ -24,7 +24,7 @@ def integrated(model: ElasticSDE, times: Any, x0: np.ndarray) -> np.ndarray:
     """
     blocks, times = model.blocks(), np.asarray(times, float)
     (alpha, _), (beta, _) = model.rates()
-    mixing, p = model.mixing(model.batch())[0], model.weights()
+    mixing, p = model.mixing(model.grid())[0], model.weights()
     k = model.n_classes
     factor = np.ones((k, k)) if model.effect_matrix is None else np.asarray(model.effect_matrix, float)
 

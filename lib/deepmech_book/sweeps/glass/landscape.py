@@ -155,10 +155,10 @@ def survey(
 
 def _walk(g: Landscape, legs: int, leg: int, root: float) -> tuple[np.ndarray, dict[str, Any]]:
     """The first quenched place, and the walk from it: hops, the farthest place, and the slice through three."""
-    at, places = g.start, [g.quench(g.start)]
+    at, places = g.start, [g.minimise(g.start)]
     for k in range(legs):
         at = g.step(at, k * leg, leg)
-        places.append(g.quench(at))
+        places.append(g.minimise(at))
     points = np.array(places)
     plane, corners = _widest(points)
     half = 1.6 * float(np.abs(corners).max())
@@ -177,7 +177,7 @@ def _walk(g: Landscape, legs: int, leg: int, root: float) -> tuple[np.ndarray, d
 def _strays(
     g: Landscape, first: np.ndarray, kicks: Sequence[float], directions: int, stream: Stream, root: float
 ) -> np.ndarray:
-    calm = g.quench(first)
+    calm = g.minimise(first)
     out = np.empty((len(kicks), directions))
     for d in range(directions):
         towards = stream.normal("kick", d, len(g.start))
@@ -185,12 +185,12 @@ def _strays(
             towards = (towards.reshape(-1, g.rigid) - towards.reshape(-1, g.rigid).mean(0)).ravel()
         towards *= root / np.linalg.norm(towards)
         for i, kick in enumerate(kicks):
-            out[i, d] = np.linalg.norm(g.quench(first + kick * towards) - calm) / (kick * root)
+            out[i, d] = np.linalg.norm(g.minimise(first + kick * towards) - calm) / (kick * root)
     return out
 
 
 def _descent(g: Landscape, calls: Sequence[int], root: float) -> dict[str, np.ndarray]:
-    ends = [shape.quench(g.slope, g.start, n) for n in calls]
+    ends = [shape.minimise(g.slope, g.start, n) for n in calls]
     return {
         "sunk": np.array([np.linalg.norm(e.x - g.start) for e in ends]) / root,
         "sinking": np.array([e.value - ends[-1].value for e in ends]),
@@ -203,7 +203,7 @@ def _curvatures(g: Landscape, x: np.ndarray) -> dict[str, Any]:
     stiff = max(float(np.abs(k).max()), np.finfo(float).tiny)
     return {
         "curvature": np.quantile(k / stiff, PROBABILITIES),
-        "roundness": shape.roundness(k),
+        "roundness": shape.participation_ratio(k),
         "flat": float(np.mean(np.abs(k) <= 1e-6 * stiff)),
     }
 
@@ -212,9 +212,9 @@ def _paths(
     g: Landscape, first: np.ndarray, farthest: np.ndarray, images: int, relaxing: int, root: float
 ) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    for name, end in (("near", farthest), ("far", g.quench(g.other))):
-        line = shape.straight(g.value, first, end, images)
-        bent = shape.relaxed(g.gradient, first, end, g.rate, images, relaxing, 0.02 * root)
+    for name, end in (("near", farthest), ("far", g.minimise(g.other))):
+        line = shape.linear_path(g.value, first, end, images)
+        bent = shape.string_method(g.gradient, first, end, g.rate, images, relaxing, 0.02 * root)
         found[name] = np.array([line, [g.value(p) for p in bent]]) - max(line[0], line[-1])
         found[f"{name}_distance"] = float(np.linalg.norm(end - first)) / root
     return found
@@ -234,10 +234,10 @@ def _widest(points: np.ndarray) -> tuple[shape.Plane, np.ndarray]:
 class Landscape:
     """One landscape and how to move in it; energies in units of the temperature, points flat.
 
-    ``start`` and ``other`` are cold places reached independently, ``step(x, first, steps)`` walks, ``quench`` descends;
-    ``rate`` is a stable step of steepest descent, ``fine`` one of finite differences. ``reference`` is the energy of
-    the state before any preparation, ``rigid`` counts motions of the whole that change nothing, and ``left_out``
-    networks that diverged and were replaced by those of other seeds.
+    ``start`` and ``other`` are cold places reached independently, ``step(x, first, steps)`` walks, ``minimise``
+    descends; ``rate`` is a stable step of steepest descent, ``fine`` one of finite differences. ``reference`` is the
+    energy of the state before any preparation, ``rigid`` counts motions of the whole that change nothing, and
+    ``left_out`` networks that diverged and were replaced by those of other seeds.
     """
 
     value: Callable[[np.ndarray], float]
@@ -245,7 +245,7 @@ class Landscape:
     start: np.ndarray
     other: np.ndarray
     step: Callable[[np.ndarray, int, int], np.ndarray]
-    quench: Callable[[np.ndarray], np.ndarray]
+    minimise: Callable[[np.ndarray], np.ndarray]
     rate: float
     fine: float
     unit: float
@@ -274,7 +274,7 @@ def _glass(seed: int, temperature: float) -> Landscape:
 
     def cooled(seed: int) -> tuple[np.ndarray, float]:
         stream = Stream.of("landscape glass", seed)
-        x = shape.quench(mixture.energy, mixture.crystal(stream), 1000).x
+        x = shape.minimise(mixture.energy, mixture.crystal(stream), 1000).x
         x = mixture.molecular_dynamics(x, hot, stream)
         return mixture.molecular_dynamics(x, cooling, stream, len(hot)), mixture.energy(x)[0]
 
@@ -290,13 +290,13 @@ def _glass(seed: int, temperature: float) -> Landscape:
     def step(x: np.ndarray, first: int, steps: int) -> np.ndarray:
         return mixture.molecular_dynamics(x, np.full(steps, temperature), stream, first)
 
-    def quench(x: np.ndarray) -> np.ndarray:
-        return shape.quench(mixture.energy, x, 5000).x
+    def minimise(x: np.ndarray) -> np.ndarray:
+        return shape.minimise(mixture.energy, x, 5000).x
 
-    other = matched(quench(start), quench(cooled(seed + 1000)[0]), mixture.species, mixture.side)
+    other = matched(minimise(start), minimise(cooled(seed + 1000)[0]), mixture.species, mixture.side)
     # A step that is stable while particles keep their distance: pairs are some thousand times stiffer than ε/σ².
     return Landscape(
-        value, gradient, start, other, step, quench, 2e-4 * temperature, 1e-4, 1.0, liquid / temperature, 3
+        value, gradient, start, other, step, minimise, 2e-4 * temperature, 1e-4, 1.0, liquid / temperature, 3
     )
 
 
@@ -365,7 +365,7 @@ def _network(
         walker.walk(steps, first, walks.RATE, regularisation, noise, [stream])
         return walker.w[0]
 
-    def quench(w: np.ndarray) -> np.ndarray:
+    def minimise(w: np.ndarray) -> np.ndarray:
         walker.set(w)
         walker.walk(descent, 0, rate, regularisation, 0.0, [stream])
         return walker.w[0]
@@ -379,4 +379,6 @@ def _network(
     unit = float(start.std())
     # Differences finer than the distances between kinks of ReLU units, of which every sample makes its own.
     fine = 1e-9 * unit
-    return Landscape(value, gradient, start, other, step, quench, rate / factor, fine, unit, 0.5 * factor, 0, left_out)
+    return Landscape(
+        value, gradient, start, other, step, minimise, rate / factor, fine, unit, 0.5 * factor, 0, left_out
+    )

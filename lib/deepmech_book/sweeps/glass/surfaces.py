@@ -99,7 +99,7 @@ class Minimum:
     value: float
 
 
-def quench(slope: Slope, start: np.ndarray, calls: int = 1000) -> Minimum:
+def minimise(slope: Slope, start: np.ndarray, calls: int = 1000) -> Minimum:
     """Descend to a nearby minimum by L-BFGS, within about ``calls`` evaluations.
 
     On landscapes with flat or kinked valleys the descent may stop before it reaches a stationary point; the gradient
@@ -117,7 +117,7 @@ def quench(slope: Slope, start: np.ndarray, calls: int = 1000) -> Minimum:
 
     Examples
     --------
-    >>> found = quench(lambda x: (float(x @ x), 2 * x), np.array([3.0, 4.0]))
+    >>> found = minimise(lambda x: (float(x @ x), 2 * x), np.array([3.0, 4.0]))
     >>> abs(found.x).max() < 1e-8
     np.True_
     """
@@ -126,7 +126,7 @@ def quench(slope: Slope, start: np.ndarray, calls: int = 1000) -> Minimum:
     return Minimum(done.x, float(done.fun))
 
 
-def straight(value: Value, start: np.ndarray, end: np.ndarray, n: int = 21) -> np.ndarray:
+def linear_path(value: Value, start: np.ndarray, end: np.ndarray, n: int = 21) -> np.ndarray:
     """Values at ``n`` evenly spaced points of the straight path, ends included.
 
     Parameters
@@ -141,13 +141,13 @@ def straight(value: Value, start: np.ndarray, end: np.ndarray, n: int = 21) -> n
 
     Examples
     --------
-    >>> straight(lambda x: float(x @ x), np.array([-1.0]), np.array([1.0]), 5).tolist()
+    >>> linear_path(lambda x: float(x @ x), np.array([-1.0]), np.array([1.0]), 5).tolist()
     [1.0, 0.25, 0.0, 0.25, 1.0]
     """
     return np.array([value(start + s * (end - start)) for s in np.linspace(0, 1, n)])
 
 
-def relaxed(
+def string_method(
     gradient: Gradient,
     start: np.ndarray,
     end: np.ndarray,
@@ -182,12 +182,12 @@ def relaxed(
     >>> def hill(p):
     ...     return float((p @ p - 1) ** 2)
     >>> ends = np.array([-1.0, 0.05]), np.array([1.0, 0.05])
-    >>> path = relaxed(lambda p: 4 * (p @ p - 1) * p, *ends, rate=0.05, images=21, steps=400)
-    >>> barrier(straight(hill, *ends)) > 0.9, barrier(np.array([hill(p) for p in path])) < 0.01
+    >>> path = string_method(lambda p: 4 * (p @ p - 1) * p, *ends, rate=0.05, images=21, steps=400)
+    >>> barrier(linear_path(hill, *ends)) > 0.9, barrier(np.array([hill(p) for p in path])) < 0.01
     (True, True)
     """
     if images < 3:
-        raise ValueError(f"relaxed: images = {images}: must be at least 3, ends included")
+        raise ValueError(f"string_method: images = {images}: must be at least 3, ends included")
     shares = np.linspace(0, 1, images)
     path = start + shares[:, None] * (end - start)
     for _ in range(steps):
@@ -257,7 +257,7 @@ def curvatures(gradient: Gradient, x: np.ndarray, step: float) -> np.ndarray:
     return np.linalg.eigvalsh((matrix + matrix.T) / 2)
 
 
-def roundness(values: np.ndarray) -> float:
+def participation_ratio(values: np.ndarray) -> float:
     """Participation ratio (Σk)²/(n Σk²) of curvatures: 1 in a spherical well, 1/n where one direction has them all.
 
     Parameters
@@ -270,7 +270,7 @@ def roundness(values: np.ndarray) -> float:
 
     Examples
     --------
-    >>> roundness(np.array([2.0, 2.0, 2.0, 2.0])), roundness(np.array([1.0, 0.0, 0.0, 0.0]))
+    >>> participation_ratio(np.array([2.0, 2.0, 2.0, 2.0])), participation_ratio(np.array([1.0, 0.0, 0.0, 0.0]))
     (1.0, 0.25)
     """
     k = np.asarray(values, float)

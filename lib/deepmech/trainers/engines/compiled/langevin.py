@@ -24,7 +24,7 @@ from numba import types
 
 from deepmech.core.compiled import Floats, Ints, Whole, Word, intrinsic, njit
 from deepmech.core.random import Stream, fill_bits, fill_normal, stream_id
-from deepmech.trainers.engines.compiled.tiles import BYTES, INSIDE, OPTIONS, Vectors, choose
+from deepmech.trainers.engines.compiled.tiles import BYTES, INSIDE, OPTIONS, Vectors, select_size
 from deepmech.trainers.run import aligned, check_cancelled
 
 ROWS, WIDE, SQUARE = 6, 4, 4
@@ -78,7 +78,7 @@ def _rows(
                     code.store(b.select(plain, value, kept), to, b.add(o_, shift))
 
         tiles = [(n_rows, n_vectors) for n_rows in (ROWS, 4, 3, 1) for n_vectors in (1, WIDE)]
-        choose(b, [b.extract_value(chosen, i) for i in range(2)], tiles, emit)
+        select_size(b, [b.extract_value(chosen, i) for i in range(2)], tiles, emit)
         return context.get_dummy_value()
 
     word = types.int64
@@ -110,7 +110,7 @@ def _pairs(
                 code.store(_across(code, sums[first : first + code.lanes]), to, first)
 
         tiles = [(n_rows, n_columns) for n_rows in (SQUARE, 3, 1) for n_columns in (SQUARE, 3, 1)]
-        choose(b, [b.extract_value(chosen, i) for i in range(2)], tiles, emit)
+        select_size(b, [b.extract_value(chosen, i) for i in range(2)], tiles, emit)
         return context.get_dummy_value()
 
     word = types.int64

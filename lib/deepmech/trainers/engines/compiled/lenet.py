@@ -30,7 +30,7 @@ LONG_1, LONG_2 = 896, 144
 POOLED_1 = 208
 """One flattened map of 14×14, filled up to what the second convolution's last vector reads."""
 FLAT, UNITS_3, UNITS_4 = 400, 120, 84
-ROOM_4 = 88
+PADDED_4 = 88
 """UNITS_4 filled up to whole vectors."""
 GROUP = 4
 
@@ -39,7 +39,7 @@ class Parameters(NamedTuple):
     """Weights and biases of the five layers, each flat.
 
     ``w1`` (map, channel, row, PATCH), ``w2`` (map, row, column, PATCH maps below), ``w3`` and ``w4`` (input, output),
-    ``w5`` (class, ROOM_4). What only fills a vector up is zero or never read.
+    ``w5`` (class, PADDED_4). What only fills a vector up is zero or never read.
     """
 
     w1: np.ndarray
@@ -54,7 +54,7 @@ class Parameters(NamedTuple):
     b5: np.ndarray
 
 
-class Space(NamedTuple):
+class Workspace(NamedTuple):
     """Work space of one network; the forward pass leaves in it what the backward pass reads.
 
     Maps before the maxima (``maps``), after them (``pool``; ``last``: the same with the maps of a pixel side by side),
@@ -86,9 +86,9 @@ class Space(NamedTuple):
 _taps_1 = taps(3, 32, ROW_1, (PATCH, 1))
 _taps_2 = taps(4, 24, ROW_2, (5 * PATCH, PATCH))
 _rows_3 = rows(GROUP, UNITS_3)
-_rows_4 = rows(GROUP, ROOM_4)
+_rows_4 = rows(GROUP, PADDED_4)
 _back_3 = dot_then_axpy(UNITS_3)
-_back_4 = dot_then_axpy(ROOM_4)
+_back_4 = dot_then_axpy(PADDED_4)
 _nothing = nothing(32)
 _axpy_taps = axpy(PATCH)
 _axpy_patch = axpy(5 * PATCH)
@@ -162,7 +162,7 @@ def _active(a: Floats, values: Floats, index: Ints) -> int:
 
 
 @njit(**INSIDE)
-def forward(image: Floats, p: Parameters, s: Space, logits: Floats) -> tuple[int, int]:
+def forward(image: Floats, p: Parameters, s: Workspace, logits: Floats) -> tuple[int, int]:
     """Logits of one image; leaves in ``s`` what the way back needs. Returns the numbers of active inputs.
 
     Logits are nan if a map is not finite before its maxima, as in torch: maxima alone would lose it.
@@ -208,7 +208,7 @@ def forward(image: Floats, p: Parameters, s: Space, logits: Floats) -> tuple[int
         total = p.b5[k]
         for i in range(UNITS_4):
             if not s.h4[i] <= 0:
-                total += p.w5[k * ROOM_4 + i] * s.h4[i]
+                total += p.w5[k * PADDED_4 + i] * s.h4[i]
         logits[k] = total if overflow == 0 else overflow
     return n2, n3
 
@@ -230,9 +230,9 @@ def softmax(logits: Floats, label: int, out: Floats) -> float:
 
 @njit(**INSIDE)
 def descend(
-    image: Floats, label: int, rate: float, p: Parameters, s: Space, n2: int, n3: int, n_classes: int, chance: Floats
+    image: Floats, label: int, rate: float, p: Parameters, s: Workspace, n2: int, n3: int, n_classes: int, probs: Floats
 ) -> None:
-    """One step of gradient descent on one image, after :func:`forward`; ``chance`` are the classes' probabilities."""
+    """One step of gradient descent on one image, after :func:`forward`; ``probs`` are the classes' probabilities."""
     T = image.dtype.type
     minus = T(-rate)
     # Last layer: gradient with respect to its input before its own update.
@@ -240,18 +240,18 @@ def descend(
         total = T(0)
         if not s.h4[i] <= 0:
             for k in range(n_classes):
-                g = T(chance[k] - (1.0 if k == label else 0.0))
-                total += p.w5[k * ROOM_4 + i] * g
-                p.w5[k * ROOM_4 + i] += minus * g * s.h4[i]
+                g = T(probs[k] - (1.0 if k == label else 0.0))
+                total += p.w5[k * PADDED_4 + i] * g
+                p.w5[k * PADDED_4 + i] += minus * g * s.h4[i]
         s.d4[i] = total
         p.b4[i] += minus * total
     for k in range(n_classes):
-        p.b5[k] += minus * T(chance[k] - (1.0 if k == label else 0.0))
+        p.b5[k] += minus * T(probs[k] - (1.0 if k == label else 0.0))
     for i in range(s.d3.shape[0]):
         s.d3[i] = 0
     for i in range(n3):
         j = s.i3[i]
-        s.d3[j] = _back_4(p.w4, j * ROOM_4, s.d4, minus * s.v3[i])
+        s.d3[j] = _back_4(p.w4, j * PADDED_4, s.d4, minus * s.v3[i])
         p.b3[j] += minus * s.d3[j]
     for i in range(n2):
         s.d2[i] = _back_3(p.w3, s.i2[i] * UNITS_3, s.d3, minus * s.v2[i])
@@ -290,13 +290,13 @@ def descend(
 
 @njit(**OPTIONS)
 def trial(
-    images: Floats, labels: Ints, order: Ints, rate: float, p: Parameters, s: Space, record: Floats, losses: Floats,
-    x_val: Floats, y_val: Ints, at: Ints, measured: Floats, logits: Floats, chance: Floats,
+    images: Floats, labels: Ints, order: Ints, rate: float, p: Parameters, s: Workspace, record: Floats, losses: Floats,
+    x_val: Floats, y_val: Ints, at: Ints, measured: Floats, logits: Floats, probs: Floats,
 ) -> None:  # fmt: skip
     """Train on ``order``, one sample after another, until a loss is not finite, from which no step is taken.
 
     ``record[m]`` are the logits of sample ``order[m]`` before step m, ``losses[m]`` its loss; ``measured[j]`` is loss
-    and accuracy on the validation samples before step ``at[j]``, with ``at`` ascending. ``logits`` and ``chance`` are
+    and accuracy on the validation samples before step ``at[j]``, with ``at`` ascending. ``logits`` and ``probs`` are
     room for as many numbers as there are classes. One forward pass for both: wherever it is called, it is compiled
     again.
     """
@@ -308,7 +308,7 @@ def trial(
             trains = i == checks
             image, label = (images[order[m]], labels[order[m]]) if trains else (x_val[i], y_val[i])
             n2, n3 = forward(image, p, s, logits)
-            cost = softmax(logits, label, chance)
+            cost = softmax(logits, label, probs)
             if not trains:
                 loss += cost
                 best = 0
@@ -322,7 +322,7 @@ def trial(
             for k in range(classes):
                 record[m, k] = logits[k]
             if np.isfinite(cost):
-                descend(image, label, rate, p, s, n2, n3, classes, chance)
+                descend(image, label, rate, p, s, n2, n3, classes, probs)
         if measures:
             measured[j, 0], measured[j, 1] = loss / checks, correct / checks
             j += 1
@@ -351,7 +351,7 @@ class CompiledLeNet:
         filters_1, filters_2 = MAPS_1 * self.n_channels * 5 * PATCH, MAPS_2 * 25 * PATCH
         sizes = {
             "w1": filters_1, "b1": MAPS_1, "w2": filters_2, "b2": MAPS_2, "w3": FLAT * UNITS_3, "b3": UNITS_3,
-            "w4": UNITS_3 * ROOM_4, "b4": ROOM_4, "w5": k * ROOM_4, "b5": k,
+            "w4": UNITS_3 * PADDED_4, "b4": PADDED_4, "w5": k * PADDED_4, "b5": k,
         }  # fmt: skip
         self.parameters = Parameters(**{name: aligned(n, dtype) for name, n in sizes.items()})
         views = self._views()
@@ -360,13 +360,13 @@ class CompiledLeNet:
             own_bias[...] = bias
         sizes = {
             "maps1": MAPS_1 * LONG_1, "pool1": MAPS_1 * POOLED_1, "last1": 196 * PATCH,
-            "maps2": MAPS_2 * LONG_2, "pool2": FLAT, "h3": UNITS_3, "h4": ROOM_4, "v2": FLAT + GROUP,
-            "v3": UNITS_3 + GROUP, "d2": FLAT, "d3": UNITS_3, "d4": ROOM_4, "g1": filters_1, "g2": filters_2,
+            "maps2": MAPS_2 * LONG_2, "pool2": FLAT, "h3": UNITS_3, "h4": PADDED_4, "v2": FLAT + GROUP,
+            "v3": UNITS_3 + GROUP, "d2": FLAT, "d3": UNITS_3, "d4": PADDED_4, "g1": filters_1, "g2": filters_2,
             "back1": 196 * PATCH,
         }  # fmt: skip
         places = {"i2": np.zeros(FLAT + GROUP, np.int64), "i3": np.zeros(UNITS_3 + GROUP, np.int64)}
         places |= {"chosen1": np.zeros(196 * MAPS_1, np.int32), "chosen2": np.zeros(FLAT, np.int32)}
-        self.space = Space(**places, **{name: aligned(n, dtype) for name, n in sizes.items()})
+        self.space = Workspace(**places, **{name: aligned(n, dtype) for name, n in sizes.items()})
 
     def _views(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Every layer's (weight, bias) in torch's shapes, as views of the kernel's arrays."""
@@ -375,8 +375,8 @@ class CompiledLeNet:
             (w1.reshape(MAPS_1, self.n_channels, 5, PATCH)[..., :5], b1),
             (w2.reshape(MAPS_2, 5, 5, PATCH)[..., :MAPS_1].transpose(0, 3, 1, 2), b2),
             (w3.reshape(FLAT, UNITS_3).T, b3),
-            (w4.reshape(UNITS_3, ROOM_4)[:, :UNITS_4].T, b4[:UNITS_4]),
-            (w5.reshape(self.n_classes, ROOM_4)[:, :UNITS_4], b5),
+            (w4.reshape(UNITS_3, PADDED_4)[:, :UNITS_4].T, b4[:UNITS_4]),
+            (w5.reshape(self.n_classes, PADDED_4)[:, :UNITS_4], b5),
         ]
 
     def weights(self) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -395,15 +395,15 @@ class CompiledLeNet:
 
         From the first loss or parameter that is not finite on, they are nan.
         """
-        begun = [a.copy() for a in self.parameters]
+        before = [a.copy() for a in self.parameters]
         record, losses = np.full((len(order), self.n_classes), np.nan, self.dtype), np.full(len(order), np.nan)
         measured = np.full((len(at), 2), np.nan)
         self._trial(x, y, order, self.rate, record, losses, validation, at, measured)
         if self.finite:
             return record, losses, measured
         # A step visits active units alone, and may never meet the first parameter that is lost: all are looked at now.
-        for now, before in zip(self.parameters, begun, strict=True):
-            now[:] = before
+        for now, start in zip(self.parameters, before, strict=True):
+            now[:] = start
         record[:], losses[:], measured[:] = np.nan, np.nan, np.nan
         for m in range(len(order) + 1):
             if not self.finite or (m and not np.isfinite(losses[m - 1])):
@@ -418,7 +418,7 @@ class CompiledLeNet:
         self, x: np.ndarray, y: np.ndarray, order: np.ndarray, rate: float, record: np.ndarray, losses: np.ndarray,
         validation: tuple[np.ndarray, np.ndarray], at: np.ndarray, measured: np.ndarray,
     ) -> None:  # fmt: skip
-        room = np.empty(self.n_classes, self.dtype), np.empty(self.n_classes)
+        scratch = np.empty(self.n_classes, self.dtype), np.empty(self.n_classes)
         # In pieces of about a second, measurements included: each goes on where the one before it ended.
         longest = min(PIECE, max(1, PIECE // max(1, len(validation[0]) * len(at) // max(1, len(order)))))
         for begin in range(0, max(1, len(order)), longest):
@@ -428,7 +428,7 @@ class CompiledLeNet:
             found = measured[here]
             trial(
                 x, y, order[begin:end], rate, self.parameters, self.space, record[begin:end], losses[begin:end],
-                *validation, at[here] - begin, found, *room,
+                *validation, at[here] - begin, found, *scratch,
             )  # fmt: skip
             measured[here] = found
             if not np.isfinite(losses[begin:end]).all():
@@ -439,7 +439,7 @@ class CompiledLeNet:
         """Whether all weights and biases are."""
         return all(bool(np.isfinite(a).all()) for a in self.parameters)
 
-    def answers(self, images: np.ndarray, last: int) -> bool:
+    def has_finite_outputs(self, images: np.ndarray, last: int) -> bool:
         """Whether all parameters are finite, and the logits of one of the images, :func:`padded`."""
         logits, loss, nobody = np.empty((1, self.n_classes), self.dtype), np.empty(1), np.zeros(0, np.int64)
         if self.finite:

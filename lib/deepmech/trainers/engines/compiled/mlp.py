@@ -34,7 +34,7 @@ from numba.np.arrayobj import populate_array
 
 from deepmech.core.compiled import Floats, Ints, Keys, Whole, Word, Words, intrinsic, njit
 from deepmech.core.random import LOW, S32, fill_bits, fill_normal, philox, stream_id
-from deepmech.trainers.engines.compiled.tiles import BYTES, INSIDE, OPTIONS, Vectors, choose
+from deepmech.trainers.engines.compiled.tiles import BYTES, INSIDE, OPTIONS, Vectors, select_size
 from deepmech.trainers.run import check_cancelled
 from deepmech.trainers.specs import MLP, Member, Settings, Training
 
@@ -93,7 +93,7 @@ def _emit_tile(context: Any, builder: Any, signature: Any, arguments: Any) -> An
             vectors.store(value, c, place)
 
     sizes = [(width, height) for width, most in ROWS.items() for height in (most, 4, 2, 1)]
-    choose(builder, (n_vectors, n_rows), sizes, emit)
+    select_size(builder, (n_vectors, n_rows), sizes, emit)
     return context.get_dummy_value()
 
 
@@ -197,22 +197,22 @@ NO, ONE = np.int64(0), np.int64(1)
 
 @njit(**OPTIONS)
 def masks(
-    keep: Words, units: Ints, samples: int, size: int, drop: Ints, key: Word, first: int, purposes: Keys, words: Words
+    mask: Words, units: Ints, samples: int, size: int, drop: Ints, key: Word, first: int, purposes: Keys, words: Words
 ) -> None:
-    """Bit i % 32 of keep[step, layer, i // 32, j] := whether unit j is kept for the i-th sample of a step's batch.
+    """Bit i % 32 of mask[step, layer, i // 32, j] := whether unit j is kept for the i-th sample of a step's batch.
 
-    ``keep`` (steps, hidden layers, words for a batch, units) holds all steps, ``size`` samples in each but the last;
+    ``mask`` (steps, hidden layers, words for a batch, units) holds all steps, ``size`` samples in each but the last;
     the first has number ``first``. ``drop``, probabilities in units of 2⁻¹⁶, ``units``, ``purposes`` are the layers'.
     """
     k0, k1 = key & LOW, key >> S32
-    for step in range(keep.shape[0]):
+    for step in range(mask.shape[0]):
         n = min(size, samples - step * size)
         s0, s1 = np.uint64(first + step) & LOW, np.uint64(first + step) >> S32
         at_once = max(1, (2 * words.shape[0] - 16) // n)
         for layer in range(units.shape[0]):
             width, purpose = units[layer], purposes[layer]
             if drop[layer] == 0:
-                keep[step, layer] = ~np.uint32(0)
+                mask[step, layer] = ~np.uint32(0)
                 continue
             below = np.uint16(drop[layer] - 1)
             for j0 in range(0, width, at_once):
@@ -233,7 +233,7 @@ def masks(
                         row = halves[start + 32 * group : start + min(n, 32 * group + 32)]
                         for i in range(row.shape[0]):
                             word |= np.uint32(row[i] > below) << np.uint32(i)
-                        keep[step, layer, group, j] = word
+                        mask[step, layer, group, j] = word
 
 
 @njit(**OPTIONS)
@@ -303,15 +303,15 @@ def add_moments(block: Floats, first: bool, s: Floats, sums: Floats) -> None:
 
 
 @njit(**INSIDE)
-def moments(s: Floats, sums: Floats, n: int, mean: Floats, variance: Floats) -> None:
+def mean_and_variance(s: Floats, sums: Floats, n: int, mean: Floats, variance: Floats) -> None:
     """Mean and variance over all n samples, from the sums of their blocks; nan where those overflow.
 
     An infinite variance would make a unit constant, and a maximum would lose what is not a number.
     """
     for j in range(s.shape[1]):
-        apart = sums[0, j] / n
-        spread = sums[1, j] / n - apart * apart
-        mean[j], variance[j] = s[CENTRE, j] + apart, 0.0 if spread <= 0.0 else spread if spread < np.inf else np.nan
+        offset = sums[0, j] / n
+        spread = sums[1, j] / n - offset * offset
+        mean[j], variance[j] = s[CENTRE, j] + offset, 0.0 if spread <= 0.0 else spread if spread < np.inf else np.nan
 
 
 @njit(**INSIDE)
@@ -328,7 +328,7 @@ def standardise(x: Floats, mean: Floats, variance: Floats, s: Floats, sums: Floa
     T = x.dtype.type
     for start in range(0, x.shape[0], BLOCK):
         add_moments(x[start : start + BLOCK], start == 0, s, sums)
-    moments(s, sums, x.shape[0], mean, variance)
+    mean_and_variance(s, sums, x.shape[0], mean, variance)
     for j in range(x.shape[1]):
         s[0, j] = T(mean[j])
         s[1, j] = T(1 / np.sqrt(variance[j] + EPSILON))
@@ -339,13 +339,13 @@ def standardise(x: Floats, mean: Floats, variance: Floats, s: Floats, sums: Floa
 
 @njit(**INSIDE)
 def activate(
-    h: Floats, out: Floats, c: Floats, positive: float, negative: float, keep: Words, first: int, dropped: bool
+    h: Floats, out: Floats, c: Floats, positive: float, negative: float, mask: Words, first: int, dropped: bool
 ) -> None:
     """out = LeakyReLU(TIMES h + PLUS), with its two slopes, times 0 where dropped: that keeps what is not finite."""
     zero = h.dtype.type(0)
     for i in range(h.shape[0]):
         if dropped:
-            bits, place = keep[(first + i) >> 5], np.uint32((first + i) & 31)
+            bits, place = mask[(first + i) >> 5], np.uint32((first + i) & 31)
             for j in range(h.shape[1]):
                 z = h[i, j] * c[TIMES, j] + c[PLUS, j]
                 z = z * positive if z > zero else z * negative
@@ -358,7 +358,7 @@ def activate(
 
 @njit(**INSIDE)
 def derivative(
-    d: Floats, h: Floats, c: Floats, positive: float, negative: float, keep: Words, first: int, dropped: bool, s: Floats
+    d: Floats, h: Floats, c: Floats, positive: float, negative: float, mask: Words, first: int, dropped: bool, s: Floats
 ) -> None:
     """d := d · ∂a/∂z; s becomes Σ d and Σ d (h - mean) over the block."""
     zero = h.dtype.type(0)
@@ -366,7 +366,7 @@ def derivative(
         s[0, j] = s[1, j] = 0
     for i in range(h.shape[0]):
         if dropped:
-            bits, place = keep[(first + i) >> 5], np.uint32((first + i) & 31)
+            bits, place = mask[(first + i) >> 5], np.uint32((first + i) & 31)
             for j in range(h.shape[1]):
                 x = h[i, j]
                 dz = d[i, j] * (positive if x * c[TIMES, j] + c[PLUS, j] > zero else negative)
@@ -384,7 +384,7 @@ def derivative(
 
 
 @njit(**INSIDE)
-def through_norm(d: Floats, h: Floats, out: Floats, c: Floats) -> None:
+def norm_derivative(d: Floats, h: Floats, out: Floats, c: Floats) -> None:
     """out = ∂loss/∂h from d = ∂loss/∂z."""
     for i in range(d.shape[0]):
         for j in range(d.shape[1]):
@@ -470,7 +470,7 @@ def _finish_layer(
     c: Floats, gain: Floats, d_gain: Floats, d_shift: Floats, variance: Floats, units: int, n: int, sums: Floats,
     normed: bool, biased: bool,
 ) -> None:  # fmt: skip
-    """Gradients of gain and shift, and the coefficients of :func:`.through_norm`."""
+    """Gradients of gain and shift, and the coefficients of :func:`.norm_derivative`."""
     T = c.dtype.type
     for j in range(units):
         d_shift[j] = T(sums[0, j]) if normed or biased else T(0)
@@ -504,7 +504,7 @@ def _scale_inputs(weight: Floats, product: Floats, gain: Floats, d_gain: Floats,
 
 
 @njit(**INSIDE)
-def _take(x: Floats, samples: Floats, index: Ints, normals: Floats, step: int, inputs: int, noise: float) -> None:
+def _gather(x: Floats, samples: Floats, index: Ints, normals: Floats, step: int, inputs: int, noise: float) -> None:
     """The samples of a batch, with their noise."""
     n, factor = x.shape[0], x.dtype.type(noise)
     for i in range(n):
@@ -549,12 +549,12 @@ def _weight(net: Net, vector: Floats, layer: int) -> Floats:
 
 
 @njit(**PART)
-def _inputs(net: Net, work: Work, data: Data, steps: Steps, index: Ints, step: int) -> Floats:
+def _inputs(net: Net, work: Workspace, data: Data, steps: Steps, index: Ints, step: int) -> Floats:
     """The batch with its noise, normalised but not yet scaled if there is BatchNorm."""
     n = index.shape[0]
     x = work.x[:n]
     if steps.noise != 0 or n != data.x.shape[0]:
-        _take(x, data.x, index, work.normals, step, net.units[0], steps.noise)
+        _gather(x, data.x, index, work.normals, step, net.units[0], steps.noise)
         if net.normed:
             wide = x.shape[1]
             standardise(x, net.mean[0], net.variance[0], view(work.partial, 0, 3, wide), view(work.sums, 0, 2, wide))
@@ -565,20 +565,20 @@ def _inputs(net: Net, work: Work, data: Data, steps: Steps, index: Ints, step: i
 
 
 @njit(**PART)
-def _activations(work: Work, steps: Steps, x: Floats, layer: int, drawn: int, start: int, stop: int) -> Floats:
+def _activations(work: Workspace, steps: Steps, x: Floats, layer: int, drawn: int, start: int, stop: int) -> Floats:
     """What the samples of a block are below ``layer``: inputs, or activations, which are made anew."""
     lower = x[start:stop]
     if layer > 1:
         lower = work.lower[: stop - start]
         activate(
             work.h[layer - 2, start:stop], lower, work.coefficients[layer - 2], steps.positive[layer - 2],
-            steps.negative[layer - 2], work.keep[drawn, layer - 2], start, steps.dropped,
+            steps.negative[layer - 2], work.mask[drawn, layer - 2], start, steps.dropped,
         )  # fmt: skip
     return lower
 
 
 @njit(**PART)
-def _forward(net: Net, work: Work, steps: Steps, x: Floats, drawn: int, partial: Floats, sums: Floats) -> bool:
+def _forward(net: Net, work: Workspace, steps: Steps, x: Floats, drawn: int, partial: Floats, sums: Floats) -> bool:
     """Fill ``work.h``, its coefficients and ``work.out``; whether the last pass went from the first block on."""
     n, last = x.shape[0], net.units.shape[0] - 1
     forward = False
@@ -602,7 +602,7 @@ def _forward(net: Net, work: Work, steps: Steps, x: Floats, drawn: int, partial:
         if layer < last:
             units, mean, variance = net.units[layer], net.mean[layer], net.variance[layer]
             if net.normed:
-                moments(partial, sums, n, mean, variance)
+                mean_and_variance(partial, sums, n, mean, variance)
                 average = net.running_mean[layer], net.running_var[layer]
                 track(mean[:units], variance[:units], n, net.unlearnt[layer], average[0], average[1])
             gain, shift = net.p[net.gain[layer] :], net.p[net.shift[layer] :]
@@ -612,7 +612,7 @@ def _forward(net: Net, work: Work, steps: Steps, x: Floats, drawn: int, partial:
 
 @njit(**PART)
 def _backward(
-    net: Net, work: Work, steps: Steps, x: Floats, drawn: int, partial: Floats, sums: Floats, forward: bool
+    net: Net, work: Workspace, steps: Steps, x: Floats, drawn: int, partial: Floats, sums: Floats, forward: bool
 ) -> None:
     """Fill ``net.g`` but for the last bias, from the derivatives in ``work.out`` and what :func:`_forward` left."""
     n, last = x.shape[0], net.units.shape[0] - 1
@@ -630,7 +630,7 @@ def _backward(
             upper = work.out[start:stop]
             if layer < last:
                 upper = work.upper[: stop - start]
-                through_norm(work.d[start:stop], work.h[layer - 1, start:stop], upper, work.coefficients[layer - 1])
+                norm_derivative(work.d[start:stop], work.h[layer - 1, start:stop], upper, work.coefficients[layer - 1])
             lower = _activations(work, steps, x, layer, drawn, start, stop)
             d_weight = _weight(net, net.g, layer)
             multiply(d_weight, lower, ONE, lower.shape[1], upper, stop - start, ONE, work.d[after:end])
@@ -639,7 +639,7 @@ def _backward(
                 multiply(d, upper, upper.shape[1], ONE, turned, units, NO, ahead)
                 derivative(
                     d, work.h[layer - 2, start:stop], work.coefficients[layer - 2], steps.positive[layer - 2],
-                    steps.negative[layer - 2], work.keep[drawn, layer - 2], start, steps.dropped, partial,
+                    steps.negative[layer - 2], work.mask[drawn, layer - 2], start, steps.dropped, partial,
                 )  # fmt: skip
                 for j in range(sums.shape[1]):
                     sums[0, j] += partial[0, j]
@@ -663,13 +663,13 @@ def _update(net: Net, steps: Steps, t: int) -> None:
         for i in range(net.p.shape[0]):
             net.p[i] *= kept
     if steps.adam:
-        adam(net.p, net.g, net.moments[0], net.moments[1], steps.rate, t)
+        adam(net.p, net.g, net.optimizer_state[0], net.optimizer_state[1], steps.rate, t)
     else:
-        sgd(net.p, net.g, net.moments[0], steps.rate, steps.momentum)
+        sgd(net.p, net.g, net.optimizer_state[0], steps.rate, steps.momentum)
 
 
 @njit(**OPTIONS)
-def run_steps(net: Net, work: Work, data: Data, steps: Steps, learns: bool, total: float) -> float:
+def run_steps(net: Net, work: Workspace, data: Data, steps: Steps, learns: bool, total: float) -> float:
     """Steps of an epoch; returns ``total`` and the loss of every sample, taken before its step's update.
 
     Leaves the last batch's gradient in ``net.g``; unless it ``learns``, parameters stay as they are. Its parts are
@@ -728,7 +728,7 @@ class Net(NamedTuple):
     shift: np.ndarray
     p: np.ndarray
     g: np.ndarray
-    moments: np.ndarray
+    optimizer_state: np.ndarray
     """(2, parameters): what Adam remembers; of it SGD uses the first row, as velocity."""
     mean: np.ndarray
     """(layers, widest), of the last batch, before gain and shift; so with ``variance``. Float64, as all to the end."""
@@ -741,8 +741,8 @@ class Net(NamedTuple):
     bias: bool
 
 
-class Work(NamedTuple):
-    """Room for the steps of an epoch with batches of up to n samples; units are padded."""
+class Workspace(NamedTuple):
+    """Arrays for the steps of an epoch with batches of up to n samples; units are padded."""
 
     x: np.ndarray
     """(n, inputs): a batch; the whole training set where that is the batch, and has no noise."""
@@ -764,7 +764,7 @@ class Work(NamedTuple):
     partial: np.ndarray
     """(3, widest), flat, in the working precision: what :func:`add_moments` sums; ``sums`` (2, widest)."""
     sums: np.ndarray
-    keep: np.ndarray
+    mask: np.ndarray
     """(steps, hidden, n / 32, units): a bit for each activation (:func:`masks`), or one step."""
     normals: np.ndarray
     """(steps, n · inputs) (:func:`normals`); (0, 0) without noise."""
@@ -875,7 +875,7 @@ class CompiledMLP:
             **{name: np.array(start) for name, start in starts.items()},
             p=np.zeros(end, self.dtype),
             g=np.zeros(end, self.dtype),
-            moments=np.zeros((2, end), self.dtype),
+            optimizer_state=np.zeros((2, end), self.dtype),
             mean=np.zeros(vectors),
             variance=np.zeros(vectors),
             running_mean=np.zeros(vectors),
@@ -904,7 +904,7 @@ class CompiledMLP:
             return vector[start : start + units]
         return vector[start : start + below * net.padded[layer]].reshape(below, -1)[:, :units].T
 
-    def _buffers(self, n: int, steps: int, dropped: bool, noisy: bool) -> Work:
+    def _buffers(self, n: int, steps: int, dropped: bool, noisy: bool) -> Workspace:
         wide, hidden = [int(s) for s in self.net.padded], len(self.sizes) - 2
         numbers = n * self.sizes[0]
         most = max(wide)
@@ -912,7 +912,7 @@ class CompiledMLP:
         def zeros(*shape: int) -> np.ndarray:
             return np.zeros(shape, self.dtype)
 
-        return Work(
+        return Workspace(
             x=zeros(n, wide[0]),
             h=zeros(hidden, n, wide[1]),
             d=zeros(n, wide[1]),
@@ -924,13 +924,13 @@ class CompiledMLP:
             coefficients=zeros(hidden, 5, wide[1]),
             partial=zeros(3 * most),
             sums=np.zeros(2 * most),
-            keep=np.zeros((steps if dropped else 1, hidden, -(-n // 32), wide[1]), np.uint32),
+            mask=np.zeros((steps if dropped else 1, hidden, -(-n // 32), wide[1]), np.uint32),
             normals=np.zeros((steps, numbers + numbers % 2) if noisy else (0, 0)),
             words=np.zeros(max(numbers + 1 if noisy else 0, 2048 + n), np.uint32),
         )
 
-    def _begin(self, now: Settings, first: int, size: int, order: np.ndarray) -> tuple[Work, Steps]:
-        """Work space, and what holds in the steps over the samples in ``order``; their random numbers are drawn."""
+    def _begin(self, now: Settings, first: int, size: int, order: np.ndarray) -> tuple[Workspace, Steps]:
+        """Workspace, and what holds in the steps over the samples in ``order``; their random numbers are drawn."""
         n, spec, shared, stream = len(self.data.x), self.member.training, self.shared, self.member.stream
         need = size, -(-len(order) // size), now.dropout > 0, now.data_noise > 0
         if any(wanted > has for wanted, has in zip(need, self._made_for, strict=True)):
@@ -947,7 +947,7 @@ class CompiledMLP:
 
         if drop.any():
             units = self.net.units[1:-1]
-            masks(work.keep[:steps], units, len(order), size, drop, key, first, self.masked, work.words)
+            masks(work.mask[:steps], units, len(order), size, drop, key, first, self.masked, work.words)
         if now.data_noise > 0:
             drawn = len(order), size, key, first, purpose("input noise")
             normals(work.normals[:steps], self.sizes[0], *drawn, work.words)

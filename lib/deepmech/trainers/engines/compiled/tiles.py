@@ -128,7 +128,9 @@ class Vectors:
         return self.builder.call(cgutils.get_or_insert_function(self.builder.module, kind, full), arguments)
 
 
-def choose(builder: Any, chosen: Sequence[Any], sizes: Iterable[tuple[int, int]], emit: Callable[..., None]) -> None:
+def select_size(
+    builder: Any, chosen: Sequence[Any], sizes: Iterable[tuple[int, int]], emit: Callable[..., None]
+) -> None:
     """Code for each of ``sizes``, from ``emit(first, second)``; the one that ``chosen`` says is run, or none."""
     first, second = chosen
     index = first.type
