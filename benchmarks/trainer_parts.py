@@ -56,7 +56,7 @@ def derivative(d, h, c, one, zero, keep, s):
 @njit
 def through_norm(d, h, upper, c):
     for i in range(0, len(h), BLOCK):
-        kernels.through_norm(d[i : i + BLOCK], h[i : i + BLOCK], upper, c)
+        kernels.norm_derivative(d[i : i + BLOCK], h[i : i + BLOCK], upper, c)
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ from numba import njit, types
 from numba.extending import intrinsic
 
 from deepmech.core.random import Stream
-from deepmech.trainers.engines.compiled.tiles import BYTES, Vectors, choose
+from deepmech.trainers.engines.compiled.tiles import BYTES, Vectors, select_size
 
 
 @intrinsic
@@ -28,7 +28,7 @@ def powers(typingctx, out, x, first, second, count):
                 value = v.shuffle(value, None, [(k + v.lanes // 2) % v.lanes for k in range(v.lanes)])
             v.store(value, to)
 
-        choose(builder, arguments[2:4], [(1, 2), (2, 1)], emit)
+        select_size(builder, arguments[2:4], [(1, 2), (2, 1)], emit)
         return context.get_dummy_value()
 
     return types.void(out, x, types.int64, types.int64, types.int64), codegen
