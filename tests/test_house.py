@@ -1,7 +1,10 @@
 """The house itself: style, types, layers, declared dependencies, sources fit to be shared."""
 
 import ast
+import importlib
+import inspect
 import os
+import pkgutil
 import re
 import shutil
 import subprocess
@@ -13,6 +16,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+import deepmech
 from deepmech_book.build.sources import PROFILES, Checkout
 
 ROOT = Path(__file__).parents[1]
@@ -74,6 +78,40 @@ def test_without_a_browser_the_last_line_says_so_and_where_it_has_to_be_there_th
         "1 tests did not run (1: no Chromium on this machine (Debian: apt-get install chromium)); see CONTRIBUTING.md"
     )
     assert (done.stdout.splitlines()[-1] == last) == (status == 0) and "no Chromium" in done.stdout
+
+
+def lacking(thing: object) -> list[str]:
+    """What the docstring of a function or class lacks of numpydoc: sections, arguments, types of arguments."""
+    text, source = inspect.getdoc(thing) or "", inspect.getsource(thing)
+    sections = dict(re.findall(r"^(\w+)\n-+\n(.*?)(?=^\w+\n-+\n|\Z)", text, re.MULTILINE | re.DOTALL))
+    wanted, arguments = {"Examples"}, set()
+    if inspect.isclass(thing):
+        wanted |= set() if "Attributes" in sections else {"Parameters"}
+    else:
+        signature = inspect.signature(thing)
+        arguments = set(signature.parameters)
+        wanted |= {"Parameters"} if arguments else set()
+        wanted |= {"Returns"} if signature.return_annotation not in (None, "None") else set()
+        wanted |= {"Raises"} if re.search(r"\braise |\bcheck\w*[.(]", source) else set()
+    heads = [line for line in sections.get("Parameters", "").splitlines() if line and not line.startswith(" ")]
+    named = set(re.findall(r"\w+", " ".join(head.split(" : ")[0] for head in heads)))
+    # Several that another docstring explains stand in one line, without types.
+    untyped = [
+        head for head in heads if " : " not in head and not re.search(rf"{re.escape(head)}\n    As (for|of)", text)
+    ]
+    return sorted(wanted - sections.keys()) + sorted(arguments - named) + untyped
+
+
+def test_what_packages_hand_on_says_what_it_takes_returns_and_raises_with_an_example():
+    packages = ["deepmech", *(m.name for m in pkgutil.walk_packages(deepmech.__path__, "deepmech.") if m.ispkg)]
+    things = {}
+    for package in map(importlib.import_module, packages):
+        for thing in (getattr(package, name) for name in getattr(package, "__all__", ())):
+            error = inspect.isclass(thing) and issubclass(thing, Exception)
+            if (inspect.isclass(thing) or inspect.isfunction(thing)) and not error:
+                things[f"{thing.__module__}.{thing.__qualname__}"] = thing
+    assert len(things) > 60
+    assert {name: lacks for name, thing in things.items() if (lacks := lacking(thing))} == {}
 
 
 def requirement(line: str) -> tuple[str, str]:

@@ -39,11 +39,16 @@ class Estimate:
     Attributes
     ----------
     value : number or array.
-    low, high : ends of the interval, of the shape of ``value``; nan where there is none.
-    n : independent runs behind it, if it is known.
-    reason : why there is no interval.
-    null : the same number of a rival, if it was estimated on the same runs.
-    difference : ends of the interval of ``value`` less ``null``.
+    low, high : number or array
+        Ends of the interval, of the shape of ``value``; nan where there is none.
+    n : int, optional
+        Independent runs behind it, if it is known.
+    reason : str
+        Why there is no interval.
+    null : number or array, optional
+        The same number of a rival, if it was estimated on the same runs.
+    difference : (number or array, number or array), optional
+        Ends of the interval of ``value`` less ``null``.
     """
 
     value: Any
@@ -197,12 +202,17 @@ def estimate(
 
     Parameters
     ----------
-    runs : along ``over``, or along the first axis of a plain array.
-    over : name of the dimension of runs of a labelled array.
-    scatter : what is known of single runs, a key of :data:`MIN_RUNS`.
-    of : the function, of labelled runs (a dataset, too) to a number; None for the mean. Its interval is from what it is
+    runs : array_like, DataArray or Dataset
+        Along ``over``, or along the first axis of a plain array.
+    over : str, optional
+        Name of the dimension of runs of a labelled array.
+    scatter : str
+        What is known of single runs, a key of :data:`MIN_RUNS`.
+    of : callable, optional
+        The function, of labelled runs (a dataset, too) to a number; None for the mean. Its interval is from what it is
         of all runs but one, for each of them (:func:`jackknife`).
-    overlap : for runs that share data: the size of the part tested over that of the part fitted (Nadeau and Bengio,
+    overlap : float
+        For runs that share data: the size of the part tested over that of the part fitted (Nadeau and Bengio,
         Mach. Learn. 52, 239 (2003)). Such intervals cover in 97 to 99 of 100 samples.
     at : number that the interval is laid about in place of the mean.
 
@@ -246,11 +256,14 @@ def jackknife(value: Any, *without: Any, over: str | None = None, scatter: str =
 
     Parameters
     ----------
-    value : the function of all runs.
-    without : its values without each run (:func:`leave_one_out`), along ``over`` or the first axis; for a function of
+    value : number or array
+        The function of all runs.
+    without : array_like or DataArray
+        Its values without each run (:func:`leave_one_out`), along ``over`` or the first axis; for a function of
         two independent samples of symmetric scatter a second array, without each run of the second. Variances add, and
         degrees of freedom are Welch's.
-    over, scatter : as for :func:`estimate`.
+    over, scatter
+        As for :func:`estimate`.
 
     Examples
     --------
@@ -378,7 +391,8 @@ def crossing(x: Any, y: Any, level: float = 0.0, *, direction: str, last: bool =
     Parameters
     ----------
     x, y : (n,), x rising. Where y is nan the curve passes nothing.
-    direction : ``"falls"``, from above to the level or below it; ``"rises"``, from below to the level or above it; or
+    direction : str
+        ``"falls"``, from above to the level or below it; ``"rises"``, from below to the level or above it; or
         ``"either"``.
 
     Raises
@@ -445,9 +459,11 @@ def rank_correlation(
 
     Parameters
     ----------
-    x, y : labelled arrays over the same cells and over runs, along ``over``. Run i of x and of y go together. Cells
+    x, y : DataArray
+        Labelled arrays over the same cells and over runs, along ``over``. Run i of x and of y go together. Cells
         without a finite mean of both are left out.
-    of : what of the means of x is ranked, for example ``abs``.
+    of : callable
+        What of the means of x is ranked, for example ``abs``.
 
     Raises
     ------
@@ -494,11 +510,15 @@ def bootstrap(
 
     Parameters
     ----------
-    statistic : makes numbers of means over runs, of any number of draws along their first axis.
+    statistic : callable
+        Makes numbers of means over runs, of any number of draws along their first axis.
     runs : arrays with the same independent runs along their first axes.
-    scatter : as for :func:`estimate`.
-    n_draws : how often runs are drawn.
-    percentiles : the middle 95 % of what the draws give in place of that, for a number with few values far from one
+    scatter : str
+        As for :func:`estimate`.
+    n_draws : int
+        How often runs are drawn.
+    percentiles : bool
+        The middle 95 % of what the draws give in place of that, for a number with few values far from one
         another, between which there is none.
 
     Examples

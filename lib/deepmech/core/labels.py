@@ -22,6 +22,18 @@ Number = float | xr.DataArray
 def over(name: str, values: Any) -> xr.DataArray:
     """A labelled one-dimensional array to put in place of a number.
 
+    Parameters
+    ----------
+    name : str
+        Of the dimension, which results have too.
+    values : array_like, (n,)
+        Numbers, texts or booleans, at least one, none of them twice.
+
+    Returns
+    -------
+    DataArray, (n,)
+        With its values as labels.
+
     Raises
     ------
     ValueError
@@ -107,6 +119,15 @@ class ParameterGrid:
 
 def to_records(columns: Mapping[Any, Any]) -> list[dict[str, Any]]:
     """One dictionary of plain values per member, or cell of a sweep, from arrays of one length by name.
+
+    Parameters
+    ----------
+    columns : mapping of str to array_like, (n,)
+        A Dataset, too.
+
+    Returns
+    -------
+    list of dict, n
 
     Examples
     --------

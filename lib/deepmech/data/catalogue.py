@@ -66,7 +66,17 @@ class Source:
 
 
 def data_directory() -> Path:
-    """Where downloaded data lie: the environment variable ``DEEPMECH_DATA``, or this user's cache folder."""
+    """Where downloaded data lie: the environment variable ``DEEPMECH_DATA``, or this user's cache folder.
+
+    Returns
+    -------
+    Path
+
+    Examples
+    --------
+    >>> data_directory().is_absolute()
+    True
+    """
     chosen = os.environ.get("DEEPMECH_DATA")
     return Path(chosen).expanduser() if chosen else Path(pooch.os_cache("deepmech"))
 
@@ -262,7 +272,17 @@ def state(name: str) -> str:
 
 
 def cli_status() -> str:
-    """The table that ``deepmech data status`` shows: one line per dataset, and the data directory above it."""
+    """The table that ``deepmech data status`` shows: one line per dataset, and the data directory above it.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> cli_status().splitlines()[1]
+    'digits                ready (bundled with scikit-learn)'
+    """
     chosen = "DEEPMECH_DATA" if os.environ.get("DEEPMECH_DATA") else "default; set DEEPMECH_DATA to change it"
     rows = [(name, state(name)) for name in (*BUNDLED, *SOURCES)]
     width = max(len(name) for name, _ in rows)
@@ -273,8 +293,28 @@ def cli_fetch(names: Iterable[str]) -> str:
     """Download what is missing or broken of the named datasets; the text that ``deepmech data fetch NAMES`` shows.
 
     Files whose content is already right are left alone. An interrupted download leaves nothing that a later load would
-    trust: the checksums of the catalogue are compared whenever a file is read. A ValueError for an unknown name, or one
-    that cannot be downloaded; a DataMissingError if no mirror gave a file, with each mirror's reason.
+    trust: the checksums of the catalogue are compared whenever a file is read.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Of those that :func:`deepmech.data.names` lists.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ValueError
+        For an unknown name, or one that cannot be downloaded.
+    DataMissingError
+        If no mirror gave a file, with each mirror's reason.
+
+    Examples
+    --------
+    >>> cli_fetch(["digits"])
+    'digits: ready (bundled with scikit-learn)'
     """
     names = tuple(names)
     for name in names:

@@ -42,11 +42,15 @@ class Placement:
 
     Attributes
     ----------
-    label : class, 0 … 2.
-    r : what varies, within ±1: the ellipse has half-axes 6 + r and 2 (6 + r), the others are shifted by r pixels along
+    label : ndarray of int, (n,)
+        Class, 0 … 2.
+    r : ndarray, (n,)
+        What varies, within ±1: the ellipse has half-axes 6 + r and 2 (6 + r), the others are shifted by r pixels along
         both axes.
-    angle : degrees by which the frame is turned, 0 … 176.
-    blur : standard deviation of the Gaussian in pixels, 0.9 … 1.1.
+    angle : ndarray, (n,)
+        Degrees by which the frame is turned, 0 … 176.
+    blur : ndarray, (n,)
+        Standard deviation of the Gaussian in pixels, 0.9 … 1.1.
     """
 
     label: np.ndarray

@@ -40,22 +40,27 @@ class Data:
 
     Attributes
     ----------
-    name
+    name : str
         The name it was loaded by.
-    x_train, x_test
+    x_train, x_test : ndarray
         float32, shapes (n_train, d) and (n_test, d), in [0, 1] (GEOMNIST: about that); images are flattened channel by
         channel, row by row.
-    y_train, y_test
+    y_train, y_test : ndarray
         Classes 0 … n_classes − 1 as int64, or, for regression, targets as float32; shapes (n_train,) and (n_test,).
-    n_classes
+    n_classes : int
         Number of classes; 0 for regression.
-    fingerprint
+    fingerprint : str
         Sixteen hexadecimal digits of the recipe: name, checksums of the raw content, size, split and seed. It does not
         see the rounding of the resampling, so it is the same on every machine.
-    note
+    note : str
         One sentence on where the numbers come from, to be shown beside results.
-    shape
+    shape : tuple of int
         Shape of one sample before flattening: (channels, height, width), or (d,).
+
+    Examples
+    --------
+    >>> load("digits").shape
+    (1, 8, 8)
     """
 
     name: str
@@ -71,6 +76,10 @@ class Data:
 
 def names() -> tuple[str, ...]:
     """The names that :func:`load` knows; the first four need no download.
+
+    Returns
+    -------
+    tuple of str
 
     Examples
     --------
@@ -111,15 +120,15 @@ def load(
 
     Parameters
     ----------
-    name
+    name : str
         One of :func:`names`.
-    size
+    size : int, optional
         Side in pixels to resample to; None keeps the original. Not for ``diabetes``.
-    n_train, n_test
+    n_train, n_test : int, optional
         Numbers of samples.
-    seed
+    seed : int
         Chooses the random orders and nothing else; of images made on the spot, also the images.
-    split
+    split : str
         Whose random order training samples of a downloaded data set are taken from: ``"deepmech"``, this library's, or
         ``"torch"``, that of ``torch.utils.data.random_split`` with a generator of this seed. The 2,560 images of paper
         A's program are ``load("mnist", size=10, n_train=2560, seed=1, split="torch")``.
@@ -188,6 +197,21 @@ def fingerprint(
 
     The published content of a file is known by its checksum, and :func:`load` accepts no other. Where copies may differ
     (``cifar10-jpeg``) it is that of the files here, and without any of the copy that shipped results were made from.
+
+    Parameters
+    ----------
+    name, size, n_train, n_test, seed, split
+        As for :func:`load`.
+
+    Returns
+    -------
+    str
+        Sixteen hexadecimal digits.
+
+    Raises
+    ------
+    ValueError
+        As :func:`load`, for what it would refuse; of downloaded data also where a file is not the published one.
 
     Examples
     --------
@@ -327,7 +351,24 @@ def _prepare(raw: np.ndarray, shape: tuple[int, ...], scale: float, size: int | 
 def resize(images: np.ndarray, size: int) -> np.ndarray:
     """Images resampled to ``size`` × ``size`` pixels by antialiased bilinear interpolation.
 
-    Both are float32 of shape (n, channels, height, width), in [0, 1]; each image is resampled on its own.
+    Each image is resampled on its own.
+
+    Parameters
+    ----------
+    images : ndarray, (n, channels, height, width)
+        float32, in [0, 1].
+    size : int
+        Side in pixels, at least 1.
+
+    Returns
+    -------
+    ndarray, (n, channels, size, size)
+        float32, in [0, 1].
+
+    Raises
+    ------
+    ValueError
+        For images of another shape, or a size that is no whole number.
 
     Examples
     --------

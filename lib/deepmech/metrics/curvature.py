@@ -57,11 +57,11 @@ def curvature(load: Any, dim: str | int | None = None, flat: float = 0.0) -> Any
 
     Parameters
     ----------
-    load
+    load : array_like or DataArray
         Array or labelled array, D_0 … D_L along ``dim``, L ≥ 2.
-    dim
+    dim : str or int, optional
         Name of the layers' dimension, by default ``layer`` or ``block``; for plain arrays an axis, by default the last.
-    flat
+    flat : float
         Curves whose range is at most this, in the units of ``load``, also give nan: set it to the noise of ``load``.
 
     Returns

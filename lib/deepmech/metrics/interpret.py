@@ -238,9 +238,9 @@ def interpret(load: Any, bend: float = BEND, uneven: float = UNEVEN, falls: floa
 
     Parameters
     ----------
-    load
+    load : array_like or DataArray
         D_0 … D_L, L ≥ 2: a labelled array with dimension ``layer`` or ``block``, or plain numbers.
-    bend, uneven, falls
+    bend, uneven, falls : float
         Thresholds; see :data:`BEND`, :data:`UNEVEN` and :data:`FALLS`.
 
     Returns
@@ -353,7 +353,7 @@ def compare(curves: Mapping[str, xr.DataArray]) -> xr.Dataset:
 
     Parameters
     ----------
-    curves
+    curves : mapping of str to DataArray
         By name, as :func:`~deepmech.metrics.load_curve.load_curve` returns them, of a loader that does not shuffle.
 
     Returns

@@ -73,19 +73,19 @@ def load_curve(
 
     Parameters
     ----------
-    model
+    model : nn.Module
         Any module. Of ``torch.compile`` the module within is measured, uncompiled; of ``DistributedDataParallel`` the
         module within, on this process alone.
-    x
+    x : array_like, mapping or loader
         What to measure on. Either arrays or tensors (n, ...), also mapped from a file, or several by name, as a
         tokenizer returns them. Or a ``DataLoader``, a ``Dataset``, a list of samples or of batches, or any other source
         of batches: tuples, the labels last, or dicts. A dict goes to the model by keyword. Everything is copied to the
         device of the model's parameters, floating point numbers in their precision.
-    y
+    y : array_like, str, int or callable, optional
         The class of each sample, (n,) or (n, 1): numbers 0 … K − 1 or words. Of batches: where in them the labels are,
         by name or number; by default under ``labels``, ``label``, ``y``, ``targets`` or ``target``, or last. Without
         labels: :func:`predicted_labels`, or any function of output and batch.
-    layers
+    layers : list of str or ``"blocks"``, optional
         Names out of ``model.named_modules()``, in the order wanted; ``"input"`` stands for the input itself and
         ``"output"`` for what the model returns (of an output with fields, its logits). ``"blocks"`` finds blocks that
         are repeated, such as those of a ResNet or a transformer, and runs over what enters the first and what each
@@ -96,43 +96,43 @@ def load_curve(
         made, also by an activation; gates, which only scale features; and activations that are never called. The
         result says so in ``layers_are``. What is called several times in a pass is
         several layers: ``"act:1"``, ``"act:2"``, … in the order of calls.
-    metric
+    metric : str
         ``"D"`` or ``"D_hat"``.
-    batch_size
+    batch_size : int
         Samples per forward pass; changes memory and rounding only. A loader has its own.
-    n_classes
+    n_classes : int, optional
         K; by default the largest label plus one.
-    pool
+    pool : callable, optional
         Applied to what each layer returns, the input included, before it is measured: for example
         :func:`mean_pool`, or ``lambda h: h[:, 0]`` for the class token of a sequence. A function of two arguments
         also gets the batch, with its masks: :func:`masked_mean_pool`.
-    diverged_to_nan
+    diverged_to_nan : bool
         A layer with values that are not finite becomes nan instead of an error.
-    forward
+    forward : callable, optional
         How to call the model, if not with the batch without its labels: ``lambda model, batch: model(batch["image"])``.
         The batch is on the model's device.
-    n_samples
+    n_samples : int, optional
         Measure on so many. They are drawn, the same ones every time, of arrays, of a data set, and of a ``DataLoader``
         that goes through one in order; of any other source they are the first (read no further when so many are
         reached).
-    debias
+    debias : bool
         Take from the between-class scatter its share of sampling noise
         (:meth:`~deepmech.metrics.separation.ClassMoments.separation`), so that D does not depend on the number of
         samples. False gives the plain form, Eq. 3, which is what paper A's and this project's diagrams show. D̂ has the
         plain form only.
-    groups
+    groups : int
         Samples are dealt into so many groups, and intervals follow from the curve without each of them
         (:mod:`deepmech.metrics.interpret`): of D, not of D̂. 1: none.
-    stratified
+    stratified : bool
         Whether a number of samples of each class was chosen, as in a balanced test set. Groups then take those of each
         class in turn. By default they do not look at classes, since shares of classes that were drawn with the samples
         scatter, too.
-    units
+    units : array_like, str or int, optional
         Where several samples show one object (views of one picture, frames of one film, words of one speaker): the
         object of each sample, (n,), whole numbers or words; of batches, the name or the number of the entry that holds
         it. Samples of a unit are not independent, and all go to one group; debiasing, too, counts what units scatter
         by. Without it intervals of m equal views of each object are √m times too narrow.
-    standardise
+    standardise : bool
         Divide each feature by its standard deviation over the samples, so that D does not depend on the scales of
         features; of D alone. exp(−D) is then the mean share of a feature's variance that lies between classes, over
         the mean share within. By default a feature counts by its variance, as in Eq. 3.
@@ -217,8 +217,12 @@ class _State:
 class LoadCurve:
     """A load curve of samples that come little by little: ``update``, ``compute``, ``reset``.
 
-    What a metric of torchmetrics is, with the model inside. Further arguments are those of :func:`load_curve`, but for
-    those of the samples.
+    What a metric of torchmetrics is, with the model inside.
+
+    Parameters
+    ----------
+    model, layers, metric, **how
+        As for :func:`load_curve`, but for the arguments that say which samples.
 
     Examples
     --------

@@ -32,9 +32,9 @@ class LoadCurveMonitor:
         As for :func:`~deepmech.metrics.load_curve.load_curve`; the model may move to another device on the way. A few
         hundred samples will do. A loader is read once, here, and its samples are kept: they are the same at every
         record, even if it shuffles. Give ``n_samples=500``, say.
-    every
+    every : int
         Record each ``every``-th step. A record costs about as much as a forward pass over the samples.
-    **measure
+    **measure : object
         Further arguments of :func:`~deepmech.metrics.load_curve.load_curve`: ``layers``, ``metric``, ``pool``, …;
         ``groups=20`` for intervals, which are left out by default, to save time.
 

@@ -46,18 +46,18 @@ def data_separation(
 
     Parameters
     ----------
-    features
+    features : array_like or Tensor, (…, n, d)
         Array or tensor, shape (..., n, d): n samples of d features; leading axes are separate measurements, for example
         networks or layers. Accumulated in float64 whatever the input's precision, on the tensor's own device.
-    labels
+    labels : array_like, (n,) or (…, n)
         Integers 0 … K − 1, shape (n,), or (..., n) with the leading axes of ``features``.
-    metric
+    metric : str
         ``"D"`` or ``"D_hat"``. D is invariant under rotations, shifts and a common scale of the features. D̂ is, too,
         and with fewer features than classes (Σ_b invertible) under every invertible linear map; with more features the
         pseudoinverse singles out orthogonal complements, and a shear changes D̂.
-    n_classes
+    n_classes : int, optional
         K; by default the largest label plus one.
-    debias
+    debias : bool
         Take from Σ_b its share of sampling noise, see :meth:`ClassMoments.separation`; D only.
 
     Returns

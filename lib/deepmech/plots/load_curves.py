@@ -39,6 +39,9 @@ def load_curves(
     Parameters
     ----------
     load : DataArray, dims (layer[, by][, run])
+        D_ℓ, a pure number.
+    layer : str
+        Dimension along a curve.
     by : str, optional
         Dimension that tells the curves apart. Numbers are coloured as an ordered scale, words as categories.
     run : str, optional
@@ -47,8 +50,18 @@ def load_curves(
         Format of a curve's name, given its value along ``by``: ``"ε = {}"``.
     theory : DataArray, dims (layer[, by]), optional
         Drawn as thin dashed lines over the curves.
+    theory_label : str
+        Its name in the legend.
+    x_label, y_label : str, optional
+        Names of the axes in place of those in the data.
     ax : Axes, optional
         Where to draw; a new figure without it.
+    theme : Theme
+        Colours of the page that the picture lies on.
+
+    Returns
+    -------
+    Axes
 
     Raises
     ------
@@ -110,12 +123,23 @@ def plot_load_curve(
         named by numbers only, as in ``nn.Sequential``, also show the coordinate ``kind`` where there is one.
     by : str, optional
         Dimension of several curves; they have no chord. Given where there is one, such as ``step``.
-    title, y_label
+    title, y_label : str
         Words above, and beside the axis of D.
-    interval : (low, high), optional
+    interval : (DataArray, DataArray), optional
         Ends of the bars at each layer, of the shape of ``curve``.
     ax : Axes, optional
         Where to draw; a new figure without it.
+    theme : Theme
+        Colours of the page that the picture lies on.
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    ValueError
+        If ``curve`` is no labelled array, or dimensions do not fit.
 
     Examples
     --------
@@ -169,17 +193,35 @@ def layer_curves(
 
     Parameters
     ----------
-    curves : mapping from title to DataArray, dims (layer[, by])
-        Every panel has its own layers.
+    curves : mapping of str to DataArray, dims (layer[, by])
+        By the titles of the panels; every panel has its own layers.
     by : str, optional
         Dimension of different curves in one panel; its values are named in a legend, below ``by_label``.
+    by_label : str, optional
+        Title of that legend.
+    y_label : str
+        Name of the axis of D.
     columns : int
         Panels side by side.
+    fig : Figure, optional
+        Where to draw; a new figure without it.
+    theme : Theme
+        Colours of the page that the picture lies on.
+
+    Returns
+    -------
+    Figure
 
     Raises
     ------
     ValueError
         If there is no curve, or dimensions do not fit.
+
+    Examples
+    --------
+    >>> curve = xr.DataArray([3.0, 2.5, 0.0], dims="layer", coords={"layer": ["input", "relu1", "relu2"]})
+    >>> [ax.get_title(loc="left") for ax in layer_curves({"narrow": curve, "wide": curve}).axes]
+    ['narrow', 'wide']
     """
     if not curves:
         raise ValueError("layer_curves curves = {}: give at least one title with its curve")

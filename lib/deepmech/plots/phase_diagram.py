@@ -54,14 +54,26 @@ def phase_diagram(
     x, y, layer : str
         Names of the dimensions along the abscissa, along the ordinate and along a load curve.
     shade : DataArray, dims (x, y)
-        Quantity behind the curves, such as test accuracy or elastic energy; ``shade_label`` names it with its unit.
+        Quantity behind the curves, such as test accuracy or elastic energy.
+    shade_label, x_label, y_label : str, optional
+        Names, with units, of that quantity and of the axes, in place of those in the data.
     curvature : DataArray, dims (x, y), optional
         Signed curvature. Adds a second panel shaded by it and, on both panels, a line between the cells of either
         sign. It runs along edges of cells, so that it hides no curve.
+    curvature_label : str
+        Its name.
     boundary : (x values, y values), optional
         A curve in data coordinates, such as a closed-form phase boundary, dashed on every panel.
+    boundary_label : str
+        Its name in the legend; none without it.
     fig : Figure, optional
         Where to draw; a new figure without it.
+    theme : Theme
+        Colours of the page that the picture lies on.
+
+    Returns
+    -------
+    Figure
 
     Raises
     ------
@@ -205,11 +217,27 @@ def network_diagram(means: xr.Dataset, *, fig: Figure | None = None, theme: Them
     means : Dataset, dims (slope, noise, layer)
         With ``load_curve``, ``accuracy`` (a fraction, shades the upper panel) and ``curvature`` (the lower one); the
         dimension of the noise is one of :data:`~deepmech.plots.style.AXES`.
+    fig : Figure, optional
+        Where to draw; a new figure without it.
+    theme : Theme
+        Colours of the page that the picture lies on.
+
+    Returns
+    -------
+    Figure
 
     Raises
     ------
     ValueError
         If no dimension is a kind of noise.
+
+    Examples
+    --------
+    >>> plane = xr.DataArray([[0.9, 0.8]], dims=("slope", "dropout"), coords={"slope": [0.0], "dropout": [0.0, 0.1]})
+    >>> layer = xr.DataArray([2.0, 1.0, 0.0], dims="layer")
+    >>> means = xr.Dataset({"load_curve": plane * layer, "accuracy": plane, "curvature": plane - 1})
+    >>> network_diagram(means).axes[1].get_xlabel()
+    'dropout probability'
     """
     return phase_diagram(
         means["load_curve"], layer="layer", x=noise_of(means), y="slope", shade=100 * means["accuracy"],

@@ -83,7 +83,19 @@ SEQUENTIAL: Colormap = colormaps["cividis"]
 
 @dataclass(frozen=True)
 class Theme:
-    """Colours of the page that a picture lies on; the backgrounds are those of sphinx-book-theme."""
+    """Colours of the page that a picture lies on; the backgrounds are those of sphinx-book-theme.
+
+    Parameters
+    ----------
+    name : str
+    background, text, muted, faint, warm, cool, neutral : str
+        Colours of matplotlib: of the page, of words, of axes, of grids, and of signed shading above, below and at zero.
+
+    Examples
+    --------
+    >>> LIGHT.name, contrast(LIGHT.text, LIGHT.background) > 4.5
+    ('light', True)
+    """
 
     name: str
     background: str
@@ -231,7 +243,23 @@ def rc(theme: Theme) -> dict[str, Any]:
 
 
 def applied(theme: Theme) -> AbstractContextManager[None]:
-    """Within it, figures are made in a theme; a reader's matplotlibrc changes nothing."""
+    """Within it, figures are made in a theme; a reader's matplotlibrc changes nothing.
+
+    Parameters
+    ----------
+    theme : Theme
+        :data:`LIGHT` or :data:`DARK`.
+
+    Returns
+    -------
+    context manager
+
+    Examples
+    --------
+    >>> with applied(DARK):
+    ...     matplotlib.rcParams["text.color"]
+    '#ced6dd'
+    """
     return matplotlib.style.context(["default", rc(theme)])
 
 

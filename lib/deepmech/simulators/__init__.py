@@ -16,8 +16,10 @@ def simulate(spec: Any, /, *args: Any, **options: Any) -> xr.Dataset:
 
     Parameters
     ----------
-    spec : what to simulate.
-    *args, **options : for the ``simulate`` of its module.
+    spec : Chain, ElasticSDE, Ruler or Well
+        What to simulate.
+    *args, **options : object
+        For the ``simulate`` of its module.
 
     Returns
     -------

@@ -42,10 +42,14 @@ class Well(Spec):
 
     Parameters
     ----------
-    stiffness : k ≥ 0, loss per weight squared; of weight decay, the regularisation λ.
-    temperature : T ≥ 0.
-    learning_rate : μ > 0, the step; μk < 2 or steps diverge.
-    n_data : P_D > 0; 1 gives the noise of App. F.
+    stiffness : number or DataArray
+        k ≥ 0, loss per weight squared; of weight decay, the regularisation λ.
+    temperature : number or DataArray
+        T ≥ 0.
+    learning_rate : number or DataArray
+        μ > 0, the step; μk < 2 or steps diverge.
+    n_data : number or DataArray
+        P_D > 0; 1 gives the noise of App. F.
 
     Examples
     --------
@@ -82,9 +86,12 @@ def free_overlap(times: np.ndarray, window: float, diffusion: float) -> np.ndarr
 
     Parameters
     ----------
-    times : any shape, steps.
-    window : ε, units of weight.
-    diffusion : D ≥ 0, weight² per step.
+    times : array_like
+        Any shape, steps.
+    window : array_like
+        ε, units of weight.
+    diffusion : array_like
+        D ≥ 0, weight² per step.
 
     Returns
     -------
@@ -109,7 +116,8 @@ def free_time(window: float | np.ndarray, diffusion: float, level: float = 0.9) 
 
     Parameters
     ----------
-    window : ε, or several (…, n): then it is the mean overlap of n walks with windows of their own that falls to
+    window : array_like
+        ε, or several (…, n): then it is the mean overlap of n walks with windows of their own that falls to
         ``level``, and the result has shape (…).
 
     Returns
@@ -154,10 +162,14 @@ def density(w: np.ndarray, time: float, well: Well, start: float) -> np.ndarray:
 
     Parameters
     ----------
-    w : places, any shape.
-    time : steps since the start.
-    well : of the weight.
-    start : where it began.
+    w : array_like
+        Places, any shape.
+    time : number
+        Steps since the start.
+    well : Well
+        Of the weight.
+    start : number
+        Where it began.
 
     Returns
     -------
@@ -189,10 +201,14 @@ def well_overlap(times: np.ndarray, well: Well, window: float, start: float) -> 
 
     Parameters
     ----------
-    times : any shape, steps.
-    well : of the weights.
-    window : ε.
-    start : where they began.
+    times : array_like
+        Any shape, steps.
+    well : Well
+        Of the weights.
+    window : array_like
+        ε.
+    start : array_like
+        Where they began.
 
     Returns
     -------
@@ -218,9 +234,12 @@ def final_overlap(well: Well, window: float, start: np.ndarray | float) -> np.nd
 
     Parameters
     ----------
-    well : of the weights; stiffness > 0.
-    window : ε.
-    start : where they began, any shape.
+    well : Well
+        Of the weights; stiffness > 0.
+    window : array_like
+        ε.
+    start : array_like
+        Where they began, any shape.
 
     Returns
     -------
@@ -245,9 +264,12 @@ def well_msd(times: np.ndarray, well: Well, start: float | None = None) -> np.nd
 
     Parameters
     ----------
-    times : any shape, steps.
-    well : of the weights.
-    start : where they began; None for equilibrium.
+    times : array_like
+        Any shape, steps.
+    well : Well
+        Of the weights.
+    start : array_like, optional
+        Where they began; None for equilibrium.
 
     Returns
     -------
@@ -278,9 +300,12 @@ def ageing_factor(waiting: np.ndarray, learning_rate: float, decay: float) -> np
 
     Parameters
     ----------
-    waiting : t_w, steps, any shape.
-    learning_rate : μ.
-    decay : λ, loss per weight squared.
+    waiting : array_like
+        t_w, steps, any shape.
+    learning_rate : float
+        μ.
+    decay : float
+        λ, loss per weight squared.
 
     Returns
     -------
@@ -312,7 +337,8 @@ def simulate(
     ----------
     start : (n_weights,), which the result keeps as the coordinate ``start``, or a number; None draws from equilibrium
         (from 0 if free).
-    windows : sensitivities of the overlap.
+    windows : list of float
+        Sensitivities of the overlap.
 
     Returns
     -------

@@ -78,9 +78,12 @@ class Ruler(Spec):
     Parameters
     ----------
     n_pairs : number n of Vs.
-    fold_angle : initial inclination θ of every segment to the line of the pull, in degrees; 90 is folded flat.
-    table_friction : friction f of one node on the table, in units of the force that opens a folded pair.
-    stop : largest extension of a pair; below 1, where the pull would have no lever at all.
+    fold_angle : number or DataArray
+        Initial inclination θ of every segment to the line of the pull, in degrees; 90 is folded flat.
+    table_friction : number or DataArray
+        Friction f of one node on the table, in units of the force that opens a folded pair.
+    stop : number or DataArray
+        Largest extension of a pair; below 1, where the pull would have no lever at all.
 
     Examples
     --------
@@ -110,12 +113,22 @@ class Pull(Spec):
 
     Parameters
     ----------
-    extension : mean extension of the pairs at the end.
-    duration : time of the pull.
-    jerk_speed, jerk_period : on top, once per period, the hand jerks forward and back: its velocity is that of one
+    extension : number or DataArray
+        Mean extension of the pairs at the end.
+    duration : number or DataArray
+        Time of the pull.
+    jerk_speed, jerk_period : number or DataArray
+        On top, once per period, the hand jerks forward and back: its velocity is that of one
         period of a sine whose height is ``jerk_speed`` times the magnitude of a standard normal number. The last two
         periods are quiet, and the hand never goes beyond the straight ruler.
-    shake_speed : speed c at which the whole ruler slides to and fro sideways meanwhile.
+    shake_speed : number or DataArray
+        Speed c at which the whole ruler slides to and fro sideways meanwhile.
+
+    Examples
+    --------
+    >>> Pull(duration=0)
+    Traceback (most recent call last):
+    ValueError: Pull.duration = 0: must be positive
     """
 
     extension: Number = 0.6
@@ -154,8 +167,10 @@ def slow_profile(ruler: Ruler, extension: Number) -> xr.DataArray:
 
     Parameters
     ----------
-    ruler : any of its numbers may be a labelled array.
-    extension : mean extension of the pairs, between that of the folded ruler and its stop.
+    ruler : Ruler
+        Any of its numbers may be a labelled array.
+    extension : number or DataArray
+        Mean extension of the pairs, between that of the folded ruler and its stop.
 
     Returns
     -------
@@ -211,8 +226,10 @@ def simulate(
 
     Parameters
     ----------
-    dt : time step; at most a fiftieth of every jerk period and a thousandth of every duration.
-    n_runs : runs with independent jerks; run r of every member draws the same numbers, whatever else is simulated.
+    dt : float
+        Time step; at most a fiftieth of every jerk period and a thousandth of every duration.
+    n_runs : int
+        Runs with independent jerks; run r of every member draws the same numbers, whatever else is simulated.
     n_frames : number of recorded times, first and last included, evenly spaced over each pull.
 
     Returns

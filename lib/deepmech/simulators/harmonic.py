@@ -20,7 +20,20 @@ __all__ = ["Displacement", "QuadraticLandscape"]
 
 @dataclass(frozen=True)
 class Displacement:
-    """Gaussian displacements: ``mean`` (…, N) in units of weight, ``variance`` (…, N) in weight squared."""
+    """Gaussian displacements.
+
+    Parameters
+    ----------
+    mean : ndarray, (…, N)
+        In units of weight.
+    variance : ndarray, (…, N)
+        In weight squared.
+
+    Examples
+    --------
+    >>> Displacement(np.array([0.0, 3.0]), np.array([1.0, 0.0])).msd
+    np.float64(5.0)
+    """
 
     mean: np.ndarray
     variance: np.ndarray
@@ -107,10 +120,14 @@ class QuadraticLandscape:
         Parameters
         ----------
         times : (n,) whole numbers ≥ 0, steps after the waiting time.
-        learning_rate : μ > 0; where μh is 2 or more steps diverge, and so does what is said here.
-        diffusion : D = μT/P_D ≥ 0, weight squared per step.
-        waited : steps from the start of the walk to the end of the waiting time.
-        since : the step of the walk at which gradient and curvature were measured, at most ``waited``.
+        learning_rate : float
+            μ > 0; where μh is 2 or more steps diverge, and so does what is said here.
+        diffusion : float
+            D = μT/P_D ≥ 0, weight squared per step.
+        waited : int
+            Steps from the start of the walk to the end of the waiting time.
+        since : int
+            The step of the walk at which gradient and curvature were measured, at most ``waited``.
 
         Returns
         -------

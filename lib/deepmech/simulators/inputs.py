@@ -14,8 +14,10 @@ def real_values(caller: str, **values: Any) -> list[Any]:
 
     Parameters
     ----------
-    caller : name of the public function, for the message.
-    **values : what it was given, by the names of its arguments.
+    caller : str
+        Name of the public function, for the message.
+    **values : array_like or DataArray
+        What it was given, by the names of its arguments.
 
     Returns
     -------

@@ -145,6 +145,28 @@ def load(sweep: Sweep, store: str | Path) -> xr.Dataset:
         That of the store; a ValueError names what differs.
     store : path
         The folder that :func:`run` was given.
+
+    Returns
+    -------
+    xarray.Dataset
+        As of :func:`run`.
+
+    Raises
+    ------
+    IncompleteError
+        If cells are missing.
+    ValueError
+        If there is no store, or it belongs to another sweep.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from deepmech import over
+    >>> from deepmech.sweeps import Sweep, load, run
+    >>> sweep = Sweep("doc", "deepmech.sweeps.example:powers", {"base": over("base", [1.0, 2.0])}, {"highest": 3})
+    >>> with TemporaryDirectory() as folder:
+    ...     run(sweep, folder).equals(load(sweep, folder))
+    True
     """
     checks.check_type("load: sweep", sweep, Sweep)
     read_manifest(store)
@@ -170,7 +192,35 @@ def open_store(sweep: Sweep, path: str | Path) -> Store:
 
 
 def sweep_at(path: str | Path, trust: Collection[str] = ()) -> Sweep:
-    """The sweep of a store; ``trust`` as for :meth:`.Sweep.from_json`."""
+    """The sweep of a store.
+
+    Parameters
+    ----------
+    path : path
+        The folder.
+    trust : collection of str
+        As for :meth:`.Sweep.from_json`.
+
+    Returns
+    -------
+    Sweep
+
+    Raises
+    ------
+    ValueError
+        If there is no store, or its manifest is damaged.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from deepmech import over
+    >>> from deepmech.sweeps import Sweep, run, sweep_at
+    >>> sweep = Sweep("doc", "deepmech.sweeps.example:powers", {"base": over("base", [1.0, 2.0])}, {"highest": 3})
+    >>> with TemporaryDirectory() as folder:
+    ...     kept = run(sweep, folder)
+    ...     sweep_at(folder).key == sweep.key
+    True
+    """
     manifest = read_manifest(path)
     try:
         return Sweep.from_json(manifest["sweep"], trust)

@@ -243,7 +243,32 @@ def named_functions() -> Mapping[str, str]:
 
 
 def sweep_of(dataset: xr.Dataset, trust: Collection[str] = ()) -> Sweep:
-    """The sweep that a result came from, from its attributes; ``trust`` as for :meth:`Sweep.from_json`."""
+    """The sweep that a result came from, from its attributes.
+
+    Parameters
+    ----------
+    dataset : xarray.Dataset
+        What :func:`deepmech.sweeps.run` or :func:`deepmech.sweeps.load` returned, or a file of it.
+    trust : collection of str
+        As for :meth:`Sweep.from_json`.
+
+    Returns
+    -------
+    Sweep
+
+    Raises
+    ------
+    ValueError
+        If the dataset does not say which sweep it came from.
+
+    Examples
+    --------
+    >>> from deepmech import over
+    >>> from deepmech.sweeps import run
+    >>> sweep = Sweep("doc", "deepmech.sweeps.example:powers", {"base": over("base", [1.0, 2.0])}, {"highest": 3})
+    >>> sweep_of(run(sweep)).key == sweep.key
+    True
+    """
     try:
         spec = json.loads(dataset.attrs["spec"])
     except (KeyError, ValueError, AttributeError, TypeError):

@@ -67,11 +67,11 @@ class Dynamics(Spec):
     hidden : number or DataArray
         Number of hidden layers.
     regularisation : number or DataArray
-        Λ ≥ 0.
+        λ ≥ 0.
     temperature : number or DataArray
         T ≥ 0, in units where k_B = 1 and the energy is P_D times the loss (Eq. A4).
     learning_rate : number or DataArray
-        Μ > 0.
+        μ > 0.
     batch_size : number or DataArray
         0 for the whole data set in every step; otherwise stochastic gradient descent with batches of this size, and
         then the temperature must be 0: batches make their own noise.
@@ -131,6 +131,12 @@ class Preparation(Spec):
         Full-batch steps after it, at ``learning_rate`` and at a tenth of it (Sec. III A).
     learning_rate : number or DataArray
         Of all three.
+
+    Examples
+    --------
+    >>> Preparation(sgd_steps=-1)
+    Traceback (most recent call last):
+    ValueError: Preparation.sgd_steps = -1: must be a whole number, at least 0
     """
 
     WHOLE: ClassVar = frozenset({"sgd_steps", "descent_steps", "slow_steps", "batch_size"})
@@ -246,8 +252,8 @@ def walk(
 
     Parameters
     ----------
-    dynamics, preparation
-        Specs; every number in them may be a labelled array (:func:`deepmech.over`).
+    dynamics, preparation : Dynamics, Preparation
+        Every number in them may be a labelled array (:func:`deepmech.over`).
     data : Data
         ``x`` (P_D, d), ``y`` (P_D,) of ±1, both of them there; or a tuple (x, y), or a ``TensorDataset``, or what
         yields pairs (x, y). Arrays, lists or tensors. ``fingerprint`` as for :func:`deepmech.trainers.train`.

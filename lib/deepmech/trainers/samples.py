@@ -23,9 +23,12 @@ class Samples:
     Attributes
     ----------
     x_train, y_train : (n, numbers) and (n,); labels are int64. So ``x_test`` and ``y_test``, or None.
-    n_classes : 0 for real targets.
-    shape : that of one sample, of images (channels, height, width).
-    fingerprint : what the data are called, or ``numbers``: sixteen hexadecimal digits of all that is above.
+    n_classes : int
+        0 for real targets.
+    shape : tuple of int
+        That of one sample, of images (channels, height, width).
+    fingerprint : str
+        What the data are called, or ``numbers``: sixteen hexadecimal digits of all that is above.
     """
 
     x_train: np.ndarray

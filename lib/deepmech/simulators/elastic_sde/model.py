@@ -20,7 +20,12 @@ PANELS = 8
 
 @dataclass(frozen=True, eq=False)
 class PowerLaw(Spec):
-    """The effect scale/(1 + t)^exponent + offset (paper B, Eq. D.17), any of the three a labelled array.
+    """The effect scale/(1 + t)^exponent + offset (paper B, Eq. D.17).
+
+    Parameters
+    ----------
+    scale, exponent, offset : number or DataArray
+        Scale and offset per unit of time; the exponent is a pure number.
 
     Examples
     --------
@@ -142,17 +147,24 @@ class ElasticSDE(Spec):
 
     Parameters
     ----------
-    intra, inter : α(t) and β(t), per unit of time: a number, a labelled array, a labelled array with a dimension
+    intra, inter : number, DataArray or PowerLaw
+        α(t) and β(t), per unit of time: a number, a labelled array, a labelled array with a dimension
         ``time`` (linear in between), or a :class:`PowerLaw`.
-    n_classes, n_features : K ≥ 2 and p ≥ 1. By default p = K for ``"logits"``, 1 for ``"isotropic"``, and what an array
+    n_classes, n_features : int
+        K ≥ 2 and p ≥ 1. By default p = K for ``"logits"``, 1 for ``"isotropic"``, and what an array
         says.
-    structure : H: ``"isotropic"`` (H_kl = 1, the I-model), ``"logits"`` (H_kl = d_l d_lᵀ/|d_l|² with d_l = e_l − 1/K,
+    structure : str or array_like
+        H: ``"isotropic"`` (H_kl = 1, the I-model), ``"logits"`` (H_kl = d_l d_lᵀ/|d_l|² with d_l = e_l − 1/K,
         Eq. 8, the L-model, p = K), or an array (K, K, p, p) of blocks or (Kp, Kp).
-    noise : σ ≥ 0: feature × time^−½.
-    class_weights : p_c, K positive numbers that add up to 1; None for balanced classes.
-    label_mixing : P: None for true labels; a number or labelled array p_err, the fraction of each class whose labels
+    noise : number or DataArray
+        σ ≥ 0: feature × time^−½.
+    class_weights : array_like, optional
+        p_c, K positive numbers that add up to 1; None for balanced classes.
+    label_mixing : number, DataArray or array_like, optional
+        P: None for true labels; a number or labelled array p_err, the fraction of each class whose labels
         are spread evenly over the other classes; or a (K, K) array with rows (true class) that add up to 1.
-    effect_matrix : a constant factor (K, K) on E, element by element, for effects that differ between pairs of classes
+    effect_matrix : array_like, optional
+        a constant factor (K, K) on E, element by element, for effects that differ between pairs of classes
         (App. E).
 
     Examples
@@ -327,12 +339,24 @@ def drift_matrix(effects: np.ndarray, blocks: np.ndarray | None, weights: Any, m
 
     Parameters
     ----------
-    effects, blocks, weights, mixing : E; H as blocks (K, K, p, p), or None for H_kl = 1; p_c; P.
+    effects : array_like, (K, K)
+        E, per unit of time.
+    blocks : array_like, (K, K, p, p), or None
+        H; None is H_kl = 1.
+    weights : array_like, (K,)
+        p_c.
+    mixing : array_like, (n, K, K)
+        P.
 
     Returns
     -------
     ndarray
         (n, K, K) without ``blocks``, (n, Kp, Kp) with them.
+
+    Raises
+    ------
+    ValueError
+        If these are not real numbers, or of shapes that do not fit.
 
     Examples
     --------
@@ -366,13 +390,21 @@ def mixed_logits(n_classes: int, own: Any) -> np.ndarray:
 
     Parameters
     ----------
-    own : p_j^j, the same for all classes, with the rest spread evenly over the other directions; or all shares p_l^j
+    n_classes : int
+        K ≥ 2.
+    own : float or array_like
+        p_j^j, the same for all classes, with the rest spread evenly over the other directions; or all shares p_l^j
         as an array (K, K), one row per pulling class j, with rows that add up to 1.
 
     Returns
     -------
     ndarray
         Blocks (K, K, K, K): H_ij = Σ_l p_l^j d_l d_lᵀ/|d_l|², the same for all i. With ``own = 1`` the L-model.
+
+    Raises
+    ------
+    ValueError
+        For less than two classes, or shares that do not add up to 1.
 
     Examples
     --------

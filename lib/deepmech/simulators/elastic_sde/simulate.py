@@ -33,21 +33,34 @@ def simulate(
 
     Parameters
     ----------
-    model : every labelled array adds its dimensions to the result.
-    times : when to record; t ≥ 0, rising.
-    start : mean of the features of each class at t = 0, shape (K, p).
-    n_samples : n, samples of each class.
-    n_runs : independent runs, dimension ``run``. Run r draws the same numbers in every cell of the model's grid, and
+    model : ElasticSDE
+        Every labelled array adds its dimensions to the result.
+    times : array_like
+        When to record; t ≥ 0, rising.
+    start : array_like
+        Mean of the features of each class at t = 0, shape (K, p).
+    n_samples : int
+        n, samples of each class.
+    n_runs : int
+        Independent runs, dimension ``run``. Run r draws the same numbers in every cell of the model's grid, and
         whatever other cells there are.
-    start_spread : standard deviation of samples about ``start`` at t = 0, in every feature.
-    mean : what drives the drift: the mean of the n ``"samples"`` (Eq. 2: samples interact), or with ``"infinite"`` the
+    start_spread : float
+        Standard deviation of samples about ``start`` at t = 0, in every feature.
+    mean : str
+        What drives the drift: the mean of the n ``"samples"`` (Eq. 2: samples interact), or with ``"infinite"`` the
         solution of the LE-ODE, which is the limit of many samples that the paper puts in their place.
-    seed : of the noise.
+    seed : int
+        Of the noise.
 
     Returns
     -------
     Dataset
         ``feature_value`` over the model's dimensions, ``run``, ``time``, ``class``, ``sample``, ``feature``.
+
+    Raises
+    ------
+    ValueError
+        Naming argument and value, for times, a start or numbers that do not fit.
 
     Examples
     --------
@@ -130,15 +143,23 @@ def train_discrete(
 
     Parameters
     ----------
-    model, start, n_samples, n_runs, start_spread, seed : as for :func:`simulate`; samples at t = 0 are the same
+    model, start, n_samples, n_runs, start_spread, seed
+        As for :func:`simulate`; samples at t = 0 are the same
         numbers.
-    times : when to record; multiples of ``step``.
-    step : h > 0.
+    times : array_like
+        When to record; multiples of ``step``.
+    step : float
+        h > 0.
 
     Returns
     -------
     Dataset
         As of :func:`simulate`, and ``drawn`` (run, step, if the model has no dimensions): the class of every step.
+
+    Raises
+    ------
+    ValueError
+        As :func:`simulate`, and for times that are no multiples of ``step``.
 
     Examples
     --------

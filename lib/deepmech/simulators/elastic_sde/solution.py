@@ -56,9 +56,12 @@ def mean_solution(model: ElasticSDE, times: Any, start: Any) -> xr.Dataset:
 
     Parameters
     ----------
-    model : every labelled array adds its dimensions to the result.
-    times : t ≥ 0, rising.
-    start : X̄(0), shape (K, p).
+    model : ElasticSDE
+        Every labelled array adds its dimensions to the result.
+    times : array_like
+        t ≥ 0, rising.
+    start : array_like
+        X̄(0), shape (K, p).
 
     Returns
     -------
@@ -293,12 +296,16 @@ def tabulated_paths(
 
     Parameters
     ----------
-    parts : M_α and M_β, (d, d) each: :func:`~deepmech.simulators.elastic_sde.drift_matrix` for what multiplies α and β.
+    parts : (ndarray, ndarray)
+        M_α and M_β, (d, d) each: :func:`~deepmech.simulators.elastic_sde.drift_matrix` for what multiplies α and β.
     intra, inter : (T,), effects at the times, per unit of time. They, or the parts, may be complex: an imaginary step
         of 1e-30 in a parameter gives the path's derivative by it to rounding.
-    start : x at the first time, d numbers in any shape.
-    step : from one time to the next.
-    substeps : Runge–Kutta steps within one; the error falls with their fourth power.
+    start : array_like
+        x at the first time, d numbers in any shape.
+    step : float
+        From one time to the next.
+    substeps : int
+        Runge–Kutta steps within one; the error falls with their fourth power.
 
     Returns
     -------

@@ -21,7 +21,8 @@ def separated_by_chance(n: int) -> float:
 
     Parameters
     ----------
-    n : points of each class, a whole number of at least 1.
+    n : int
+        Points of each class, a whole number of at least 1.
 
     Returns
     -------
@@ -45,13 +46,20 @@ def separation_probability(signal: Any, n: int) -> Any:
 
     Parameters
     ----------
-    signal : distance of the two means in standard deviations, any shape or a DataArray.
-    n : points per class.
+    signal : array_like or DataArray
+        Distance of the two means in standard deviations, any shape or a DataArray.
+    n : int
+        Points per class.
 
     Returns
     -------
     array or DataArray like ``signal``
         P(min X > max Y) + P(max X < min Y), by the trapezoidal rule on the law of the minimum; 2/C(2n, n) at 0.
+
+    Raises
+    ------
+    ValueError
+        Unless ``signal`` is real and n a whole number from 1 to 500.
 
     Examples
     --------
@@ -82,15 +90,24 @@ def mean_over_noise(model: ElasticSDE, times: Any, distance: float = 1.0, start_
 
     Parameters
     ----------
-    model : isotropic, all classes alike.
-    times : t > 0, rising (t = 0 too, if ``start_spread`` > 0).
-    distance : |c_k − c_l| at t = 0.
-    start_spread : s₀, the width of a class at t = 0.
+    model : ElasticSDE
+        Isotropic, all classes alike.
+    times : array_like
+        t > 0, rising (t = 0 too, if ``start_spread`` > 0).
+    distance : float
+        |c_k − c_l| at t = 0.
+    start_spread : float
+        s₀, the width of a class at t = 0.
 
     Returns
     -------
     DataArray
         Over the model's dimensions and ``time``; dimensionless.
+
+    Raises
+    ------
+    ValueError
+        For another structure, classes that differ, times that do not fit, or a class without width.
 
     Examples
     --------
@@ -121,12 +138,19 @@ def critical_strength(n_classes: int, label_noise: Number = 0.0) -> Any:
 
     Parameters
     ----------
-    n_classes : K.
-    label_noise : w, a fraction of labels, or a labelled array of them.
+    n_classes : int
+        K.
+    label_noise : number or DataArray
+        w, a fraction of labels, or a labelled array of them.
 
     Returns
     -------
     float or DataArray
+
+    Raises
+    ------
+    ValueError
+        For less than two classes, or a fraction that is no number.
 
     Examples
     --------

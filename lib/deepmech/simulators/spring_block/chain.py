@@ -33,16 +33,23 @@ class Chain(Spec):
 
     Parameters
     ----------
-    n_blocks : L ≥ 1. The one parameter that cannot be a labelled array: it is the shape of the result.
-    stiffness : k > 0 of every spring.
-    target : y > 0, the position the last spring is pulled to.
-    friction_right, friction_left : μ→ ≥ 0 and μ← ≥ 0: sliding and largest static friction for motion towards the target
+    n_blocks : int
+        L ≥ 1. The one parameter that cannot be a labelled array: it is the shape of the result.
+    stiffness : number or DataArray
+        k > 0 of every spring.
+    target : number or DataArray
+        y > 0, the position the last spring is pulled to.
+    friction_right, friction_left : number or DataArray
+        μ→ ≥ 0 and μ← ≥ 0: sliding and largest static friction for motion towards the target
         and away from it.
-    noise : ε ≥ 0, the strength of white noise in the force: force × √time. In one step of length η the force carries
+    noise : number or DataArray
+        ε ≥ 0, the strength of white noise in the force: force × √time. In one step of length η the force carries
         ε̄ ζ with ε̄ = ε/√η and ζ standard normal, *inside* the friction law; η is therefore part of the model.
-    noise_bar : ε̄ ≥ 0 itself, a force. Results at fixed ε̄ do not depend on η. Give exactly one of ``noise`` and
+    noise_bar : number or DataArray
+        ε̄ ≥ 0 itself, a force. Results at fixed ε̄ do not depend on η. Give exactly one of ``noise`` and
         ``noise_bar``.
-    damping : γ > 0 of the second-order and Langevin dynamics. The first-order dynamics is their limit of large γ, with
+    damping : number or DataArray
+        γ > 0 of the second-order and Langevin dynamics. The first-order dynamics is their limit of large γ, with
         time in units of γ, and does not contain it.
 
     Examples

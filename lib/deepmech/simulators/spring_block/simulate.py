@@ -44,20 +44,30 @@ def simulate(
 
     Parameters
     ----------
-    chain : parameters; every labelled array adds its dimensions to the result.
-    t_end, dt : duration and step η. Blocks have unit mass, so a block between two springs oscillates with angular
+    chain : Chain
+        Parameters; every labelled array adds its dimensions to the result.
+    t_end, dt : float
+        Duration and step η. Blocks have unit mass, so a block between two springs oscillates with angular
         frequency √(2·stiffness); in ``order="first"``, which contains no mass, time is in units of γ.
-    order : ``"first"``: x' = σ(kLx + εξ) (Eqs. 5, 6). ``"second"``: x'' = σ(kLx − γx' + εξ; x') with static friction
+    order : str
+        ``"first"``: x' = σ(kLx + εξ) (Eqs. 5, 6). ``"second"``: x'' = σ(kLx − γx' + εξ; x') with static friction
         (Eqs. 4, 10, 11). ``"langevin"``: friction is computed before the noise is added (Eqs. 12, 13).
-    n_runs : independent runs, dimension ``run``. Run r uses the same noise in every cell of the grid (common random
+    n_runs : int
+        Independent runs, dimension ``run``. Run r uses the same noise in every cell of the grid (common random
         numbers: differences between cells are then not drowned by noise) and whatever the other cells are.
-    shared_noise : one noise for all blocks, as in the paper's Fig. 4, instead of one for each.
-    truncation : bound on |ζ| in standard deviations (noise conditioned on it, not rescaled); at least 0.001.
-    noise_decay : τ ≥ 0 in ε(t) = ε e^{−τt}.
-    record : times to record, in [0, t_end], rounded to whole steps. Without it only the final state is kept, the result
+    shared_noise : bool
+        One noise for all blocks, as in the paper's Fig. 4, instead of one for each.
+    truncation : float, optional
+        Bound on |ζ| in standard deviations (noise conditioned on it, not rescaled); at least 0.001.
+    noise_decay : number or DataArray
+        τ ≥ 0 in ε(t) = ε e^{−τt}.
+    record : array_like, optional
+        Times to record, in [0, t_end], rounded to whole steps. Without it only the final state is kept, the result
         has no ``time`` dimension, and memory does not grow with the number of steps.
-    start : positions of blocks 1 … L at time 0; all 0 without it.
-    seed : of the noise.
+    start : array_like
+        Positions of blocks 1 … L at time 0; all 0 without it.
+    seed : int
+        Of the noise.
 
     Returns
     -------
@@ -108,12 +118,19 @@ def averaged(chain: Chain, t_end: float, dt: float = 0.01, substeps: int = 1, re
 
     Parameters
     ----------
-    chain, t_end, dt, record, truncation : as of :func:`simulate`.
-    substeps : Runge–Kutta steps in each ``dt``.
+    chain, t_end, dt, record, truncation
+        As of :func:`simulate`.
+    substeps : int
+        Runge–Kutta steps in each ``dt``.
 
     Returns
     -------
     Dataset
+
+    Raises
+    ------
+    ValueError
+        As :func:`simulate`.
 
     Examples
     --------

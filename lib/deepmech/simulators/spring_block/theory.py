@@ -26,8 +26,10 @@ def friction(force: Any, friction_right: Any, friction_left: Any) -> Any:
 
     Parameters
     ----------
-    force : spring force and noise.
-    friction_right, friction_left : μ→ and μ←, ≥ 0.
+    force : array_like or DataArray
+        Spring force and noise.
+    friction_right, friction_left : array_like or DataArray
+        μ→ and μ←, ≥ 0.
 
     Returns
     -------
@@ -58,12 +60,18 @@ def equilibrium(chain: Chain) -> xr.Dataset:
 
     Parameters
     ----------
-    chain : its noise is not looked at.
+    chain : Chain
+        Its noise is not looked at.
 
     Returns
     -------
     Dataset
         ``position`` and ``load_curve`` D = y − x over the chain's dimensions and ``block`` = 0 … L+1, and ``n_moving``.
+
+    Raises
+    ------
+    ValueError
+        If ``chain`` is no :class:`Chain`.
 
     Examples
     --------
@@ -110,10 +118,14 @@ def averaged_friction_force(
 
     Parameters
     ----------
-    force : z, spring force.
-    friction_right, friction_left : μ→ and μ←, ≥ 0.
-    noise_bar : ε̄ ≥ 0, force.
-    truncation : bound on |ζ|; None for none.
+    force : array_like or DataArray
+        z, spring force.
+    friction_right, friction_left : array_like or DataArray
+        μ→ and μ←, ≥ 0.
+    noise_bar : array_like or DataArray
+        ε̄ ≥ 0, force.
+    truncation : float, optional
+        Bound on |ζ|; None for none.
 
     Returns
     -------
@@ -145,7 +157,8 @@ def effective_friction(
 
     Parameters
     ----------
-    force, friction_right, friction_left, noise_bar, truncation : as of :func:`averaged_friction_force`.
+    force, friction_right, friction_left, noise_bar, truncation
+        As of :func:`averaged_friction_force`.
 
     Returns
     -------
@@ -187,14 +200,22 @@ def bounded_noise_equilibrium(chain: Chain, dt: float, truncation: float) -> xr.
 
     Parameters
     ----------
-    chain : with noise.
-    dt : step η, of which ε̄ depends.
-    truncation : c, in standard deviations.
+    chain : Chain
+        With noise.
+    dt : float
+        Step η, of which ε̄ depends.
+    truncation : float
+        c, in standard deviations.
 
     Returns
     -------
     DataArray
         Over the chain's dimensions, length.
+
+    Raises
+    ------
+    ValueError
+        If ``dt`` is not positive and finite, or ``truncation`` negative.
 
     Examples
     --------
@@ -215,13 +236,20 @@ def elastic_energy(position: xr.DataArray, stiffness: Number) -> xr.DataArray:
 
     Parameters
     ----------
-    position : with wall and target.
-    stiffness : k.
+    position : DataArray
+        With wall and target.
+    stiffness : number or DataArray
+        k.
 
     Returns
     -------
     DataArray
         ``position`` without ``block``; force × length.
+
+    Raises
+    ------
+    ValueError
+        If ``position`` has no dimension ``block``, or numbers are not real.
 
     Examples
     --------

@@ -353,9 +353,11 @@ class CompiledWalk:
 
     Parameters
     ----------
-    sizes : units of every layer, :func:`layer_sizes`.
+    sizes : list of int
+        Units of every layer, :func:`layer_sizes`.
     x : (n, d), standardised inputs; ``y`` : (n,), labels ±1.
-    dtype : ``"mixed"``, weights in float64 and products in float32, or ``"float64"``.
+    dtype : str
+        ``"mixed"``, weights in float64 and products in float32, or ``"float64"``.
     """
 
     def __init__(self, sizes: Sequence[int], x: np.ndarray, y: np.ndarray, dtype: str = "mixed"):
