@@ -438,7 +438,7 @@ def sample_sizes(shapes: xr.Dataset, photos: xr.Dataset, rates: bool = False) ->
     With ``rates`` α and β in their place, without the ends of training, where the filter extrapolates.
     """
     names, scale = (RATES, 1000) if rates else (INTEGRATED, 1)
-    rows = {}
+    rows: dict[str, xr.DataArray] = {}
     for name, label in names.items():
         both = _side_by_side({data: scale * one[name] for data, one in (("shapes", shapes), ("CIFAR", photos))})
         rows |= {f"{label}, {title}": both.sel(panel=title, drop=True) for title in both["panel"].values}
