@@ -48,7 +48,7 @@ def _inside(name: str) -> bool:
 
 
 # Names of types: Sphinx would print what typing says of them.
-_ALIASES = {"deepmech.trainers.rules": "Loss, Optimizer", "deepmech.trainers.modules": "Keep"}
+_ALIASES = {"deepmech.trainers.rules": "Loss, Optimizer", "deepmech.trainers.modules": "MaskFunction"}
 _BAR = re.compile(r"(``.*?``|:math:`[^`]*`)|\|")
 
 
