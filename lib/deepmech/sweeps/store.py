@@ -44,11 +44,18 @@ def checksum(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()[:16]
 
 
+#: An array of no more bytes is stored plainly in a compressed file: filters, and the index of pieces, would weigh more.
+PLAIN = 2000
+
+
 def write_netcdf(dataset: xr.Dataset, path: Path, compress: bool = False) -> None:
-    """NetCDF4 through h5netcdf; lossless. It is made in memory: h5netcdf does not bear a disk that is full."""
-    squeeze = {"zlib": True, "complevel": 9, "shuffle": True} if compress else {}
+    """NetCDF4 through h5netcdf; lossless. It is made in memory: h5netcdf does not bear a disk that is full.
+
+    Where it compresses, an array is one piece: files of the book are small, and are read whole.
+    """
+    squeeze = {"zlib": True, "complevel": 9, "shuffle": True}
     how: dict[Hashable, dict[str, Any]] = {
-        k: (squeeze if v.dtype.kind in "iufb" and v.ndim else {})
+        k: (squeeze | {"chunksizes": v.shape} if compress and v.dtype.kind in "iufb" and v.nbytes > PLAIN else {})
         | ({"_FillValue": None} if v.dtype.kind == "f" else {})
         for k, v in dataset.variables.items()
     }
