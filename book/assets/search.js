@@ -6,3 +6,29 @@ Search.setIndex = (index) => {
     index[part] = Object.fromEntries(Object.entries(index[part]).map(([words, where]) => [shown(words), where]));
   take(index);
 };
+
+// What readers ask in words that are not those of the page that answers: its place comes first.
+const ANSWERS = [
+  [/tau.?90|τ.?90/, "glossary", "#term-decorrelation-time", "Decorrelation time"],
+  [/\bage?ing\b/, "glossary", "#term-ageing", "Ageing"],
+  [/my (own )?(data|model|net)|resnet/, "generated/beyond/your_network", "", "Where in your network is the work done?"],
+  [/train (my|one|a)\b/, "generated/beyond/train_one", "", "Train one yourself"],
+  [/install|pip\b/, "howto", "#install-it", "How do I install it?"],
+  [/licen[cs]e|contact|cite|citation|author|reuse|doi\b/, "howto", "#cite-it-reuse-it-ask-about-it", "How do I cite it, reuse it, ask about it?"],
+  [/download|slides|svg\b/, "howto", "#take-a-figure-with-me", "How do I take a figure with me?"],
+  [/seeds?$/, "papermill", "", "With parameters of your own"],
+  [/^fig(ure|\.)? ?s?\d/, "generated/papers", "", "Figures of the papers, and the page of each"],
+  [/^eq(uation|\.)? ?\d/, "generated/formulas", "", "Equations, and what computes them"],
+  [/how long|minutes|hours/, "short_path", "", "The short path: pages and minutes"],
+  [/overfit|generali[sz]/, "generated/laws/generalisation", "", "Which of two networks generalises better?"],
+  [/exercise|solution|course|lecture/, "teach", "", "Teach it: lectures and exercises"],
+  [/cifar|photograph/, "generated/glass/cifar", "", "Photographs: the second data set of paper C"],
+];
+const perform = Search._performSearch;
+Search._performSearch = (query, ...rest) => {
+  const { docnames, filenames } = Search._index, asked = query.toLowerCase().trim();
+  const first = ANSWERS.filter(([words, page]) => words.test(asked) && docnames.includes(page));
+  // Results are shown from the last to the first.
+  const places = first.map(([, page, anchor, title]) => [page, title, anchor, null, 1000, filenames[docnames.indexOf(page)]]);
+  return [...perform(query, ...rest), ...places.reverse()];
+};

@@ -39,6 +39,17 @@ def test_the_short_path_is_what_maps_mark_with_a_star_and_takes_as_long():
     assert len(path) == 11 and sum(path.values()) < 120
 
 
+def test_what_the_search_answers_first_is_there():
+    script = (BOOK / "assets" / "search.js").read_text(encoding="utf-8")
+    answers = re.findall(r'^  \[/.+/, "([\w/]+)", "#?([\w-]*)", ".+"\],$', script, re.M)
+    assert len(answers) == script.count("\n  [/") > 10 and {page for page, _ in answers} <= set(Checkout(ROOT).pages)
+    for page, anchor in (one for one in answers if one[1]):
+        headings = re.findall(r"^#+ (.+)$", TEXTS[page], re.M)
+        slugs = {re.sub(r"[^a-z0-9]+", "-", heading.lower()).strip("-") for heading in headings}
+        terms = {f"term-{line.replace(' ', '-')}" for line in TEXTS[page].splitlines()}
+        assert anchor in slugs | terms, page
+
+
 def test_the_page_to_copy_is_a_page(checkout):
     """Written whole, with the claim that the text gives to add."""
     (page,) = re.findall(r"^````md\n(.*?)^````$", EXTEND, re.M | re.S)

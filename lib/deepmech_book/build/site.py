@@ -29,14 +29,17 @@ from deepmech_book.build.notebooks import PageRun, Say
 from deepmech_book.build.notebooks import page_runs as page_runs_of
 from deepmech_book.build.sources import REFERENCE, BookError, Checkout, mapping
 from deepmech_book.claims import registry, tables
-from deepmech_book.claims.display import fold
+from deepmech_book.claims.display import RAISED, fold
 
-__all__ = ["MINUTES", "SEAL", "build", "build_lock", "collect_records", "current"]
+__all__ = ["MINUTES", "SEAL", "build", "build_lock", "collect_records", "current", "in_words"]
 
 SEAL = ".deepmech-site"
 #: What Jupyter Book may take for the pages; all of the book take it two, where nothing else runs.
 MINUTES = 30.0
 _BUNDLE = re.compile(r"mathjax/([\w-]+\.js)")
+_CELL = re.compile(r"(<t[dh][^>]*>)([^<]*)(</t)")
+_POWER = re.compile(r"(?<![\w.])(-?)(\d+(?:\.\d+)?)e([-+]?\d+)\b")
+_NAME = re.compile(r"(?<=>)[a-z]+(?:_[a-z0-9]+)+(?=</th)")
 # References into pages that a partial build leaves out.
 _PARTIAL = ["ref.ref", "ref.numref", "ref.doc", "ref.eq", "ref.myst", "myst.xref_missing", "myst.xref_ambiguous"]
 
@@ -122,11 +125,38 @@ def _printable(page_run: PageRun) -> str:
     for cell in notebook["cells"]:
         if "outputs" in cell:
             cell["outputs"] = _with_cards(cell["outputs"])
+        for data in (output.get("data", {}) for output in cell.get("outputs", [])):
+            if 'class="dataframe"' in (table := "".join(data.get("text/html", ""))):
+                data["text/html"] = in_words(table)
         checks = any([output.get("data", {}).pop(RECORD, None) for output in cell.get("outputs", [])])
         tags = cell["metadata"].setdefault("tags", [])
         if (checks or "figure" in cell["metadata"].get("mystnb", {})) and "show-input" not in tags:
             tags.append("hide-input")
     return json.dumps(notebook, indent=1, ensure_ascii=False)
+
+
+def in_words(table: str) -> str:
+    """A table of pandas as the book writes numbers: no nan, no 4.4e+02, and headings in words.
+
+    Examples
+    --------
+    >>> in_words("<th>label_error</th></thead><td>4.4e+02</td><td>-1e-06</td><td>nan</td><th>path_norm</th>")
+    '<th>label error</th></thead><td>440</td><td>−10⁻⁶</td><td>–</td><th>path_norm</th>'
+    """
+
+    def plain(found: re.Match[str]) -> str:
+        sign, factor, power = found[1], found[2], int(found[3])
+        if -4 < power < 6:
+            return f"{float(found[0]):g}".replace("-", "−")
+        times = "" if factor == "1" else f"{factor}·"
+        return f"{sign.replace('-', '−')}{times}10{str(power).translate(RAISED)}"
+
+    def cell(found: re.Match[str]) -> str:
+        words = {"nan": "–", "NaN": "–", "None": "–", "inf": "∞", "-inf": "−∞"}.get(found[2], found[2])
+        return found[1] + re.sub(r"^-(?=\d)", "−", _POWER.sub(plain, words)) + found[3]
+
+    head, ended, body = table.partition("</thead>")
+    return _CELL.sub(cell, _NAME.sub(lambda name: name[0].replace("_", " "), head) + ended + body)
 
 
 def _with_cards(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -27,7 +27,8 @@ LOOKS = {
     NOT_TESTABLE: ("–", "dm-untestable"),
 }
 MOST = 60  # points in a row of a strip plot; of more values so many are drawn, evenly by rank
-_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+#: Turns the digits of an exponent into raised ones.
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def badge(verdict: str, reason: str = "", kind: str = "claim") -> str:
@@ -165,7 +166,7 @@ def short(
 def _unit(scale: float) -> tuple[float, str]:
     """The power of ten in which numbers of this size are written, as a number and in words; 1 where they are not."""
     order = int(np.floor(np.log10(scale))) if scale else 0
-    return (1.0, "") if -4 < order < 5 else (10.0**order, f"·10{str(order).translate(_RAISED)}")
+    return (1.0, "") if -4 < order < 5 else (10.0**order, f"·10{str(order).translate(RAISED)}")
 
 
 def _text(x: float, digits: int, scale: float) -> str:
