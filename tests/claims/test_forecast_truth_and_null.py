@@ -80,7 +80,6 @@ def test_the_papers_claims_read_the_same_on_walks_and_on_forecasts_that_are_righ
     right = {phase: run.expand_dims(kind=["forecast"]) for phase, run in walks.items()}
     table = forecast.of_forecasts(walks, right, result(lennard_jones.sweep()).sel(window=lennard_jones.CAGE))
     assert list(table["walks"]) == list(table["forecasts"])
-    assert list(table["verdict on walks"]) == list(table["verdict on forecasts"])
 
 
 def test_free_walks_in_place_of_forecasts_satisfy_no_claim_on_the_landscape():
@@ -89,8 +88,8 @@ def test_free_walks_in_place_of_forecasts_satisfy_no_claim_on_the_landscape():
     free = {phase: said.assign_coords(kind=["forecast"]) for phase, said in free.items()}
     table = forecast.of_forecasts(walks, free, result(lennard_jones.sweep()).sel(window=lennard_jones.CAGE))
     for name in ("C.2.cold_is_faster", "C.3.cold_flat", "C.8.ages"):
-        row = table.loc[claim(name).statement]
-        assert row["verdict on walks"] == HOLDS != row["verdict on forecasts"], row
+        row = table.loc[claim(name).statement].str.partition(":")[0]
+        assert row["walks"] == HOLDS != row["forecasts"], row
 
 
 @pytest.mark.parametrize("name", pairs.claims)

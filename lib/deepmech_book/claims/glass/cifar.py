@@ -15,6 +15,7 @@ from deepmech.core.estimates import stack, unknown
 from deepmech_book.analysis.glass import phases, relaxation, shapes, transitions
 from deepmech_book.analysis.glass.summaries import origins
 from deepmech_book.claims.functions import Measurement, measures
+from deepmech_book.claims.glass.clocks import measures_walks
 from deepmech_book.claims.glass.transitions import last_step
 
 Runs = Mapping[str, xr.Dataset]
@@ -48,7 +49,7 @@ def sharp(decays: xr.Dataset) -> Measurement:
 # --- Figure A4 --------------------------------------------------------------------------------------------------------
 
 
-@measures("C.A4.hot_slope")
+@measures_walks("C.A4.hot_slope")
 def hot_slope(runs: Runs) -> Measurement:
     """The power of T that τ₉₀ follows where hot, in the phases with loss; where only the landscape moves weights, 0."""
     found = {phase: relaxation.hot_power(phases.times(runs[phase])) for phase in phases.WITH_LOSS}
@@ -56,7 +57,7 @@ def hot_slope(runs: Runs) -> Measurement:
     return Measurement(stack(found, "phase"), expected=-1.0, null=0.0, detail=words)
 
 
-@measures("C.A4.cold_flat")
+@measures_walks("C.A4.cold_flat")
 def cold_flat(runs: Runs) -> Measurement:
     """τ₉₀ where cold over that at T = 0; of free walks at least ten."""
     judged = {phase: relaxation.cold_over_rest(runs[phase]) for phase in phases.WITH_LOSS}
@@ -67,7 +68,7 @@ def cold_flat(runs: Runs) -> Measurement:
 # --- Figure A8 --------------------------------------------------------------------------------------------------------
 
 
-@measures("C.A8.cold_is_not")
+@measures_walks("C.A8.cold_is_not")
 def cold_is_not(runs: Runs) -> Measurement:
     """α₂ when coldest, in the phases with loss, beside that of Gaussian groups."""
     found = {phase: shapes.far_from_gaussian(runs[phase]) for phase in phases.WITH_LOSS}
@@ -75,7 +76,7 @@ def cold_is_not(runs: Runs) -> Measurement:
     return Measurement(stack({phase: one for phase, (one, _) in found.items()}, "phase"), detail=words)
 
 
-@measures("C.A8.less")
+@measures_walks("C.A8.less")
 def less(runs: Runs) -> Measurement:
     """|α₂| of networks without loss over the smaller one of the two other phases."""
     if "overparameterised" not in runs:
@@ -84,7 +85,7 @@ def less(runs: Runs) -> Measurement:
     return Measurement(found, detail=words)
 
 
-@measures("C.A8.bimodal")
+@measures_walks("C.A8.bimodal")
 def bimodal(runs: Runs, on_mnist: xr.Dataset) -> Measurement:
     """The dip of motilities when coldest, beside that of Gaussian groups; ``on_mnist``: regularised networks there."""
     found = {phase: shapes.two_modes(runs[phase])[0] for phase in phases.WITH_LOSS}
@@ -93,7 +94,7 @@ def bimodal(runs: Runs, on_mnist: xr.Dataset) -> Measurement:
     return Measurement(stack(found, "phase"), detail=words)
 
 
-@measures("C.A8.unimodal")
+@measures_walks("C.A8.unimodal")
 def unimodal(runs: Runs) -> Measurement:
     """The dip of motilities of networks without loss, when coldest; the null: the smaller one of the other phases."""
     if "overparameterised" not in runs:

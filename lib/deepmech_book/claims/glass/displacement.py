@@ -15,11 +15,12 @@ from deepmech.metrics.relaxation import rise_after_plateau
 from deepmech_book.analysis.glass import displacement, phases
 from deepmech_book.analysis.glass.summaries import of_learnt_most, origins
 from deepmech_book.claims.functions import Measurement, measures
+from deepmech_book.claims.glass.clocks import measures_walks
 
 Runs = Mapping[str, xr.Dataset]
 
 
-@measures("C.5.no_plateau")
+@measures_walks("C.5.no_plateau")
 def no_plateau(runs: Runs, glass: xr.DataArray) -> Measurement:
     """How clearly displacements show a cage, by phase; ``glass``: displacement of a glass former over time."""
     cages = displacement.cages(runs)
@@ -27,7 +28,7 @@ def no_plateau(runs: Runs, glass: xr.DataArray) -> Measurement:
     return Measurement(found, null=rise_after_plateau(glass))
 
 
-@measures("C.5.hot_is_free")
+@measures_walks("C.5.hot_is_free")
 def hot_is_free(runs: Runs) -> Measurement:
     """Hot displacements over 2Dt, mean over times, by phase; the null: kicks half as hard, 0.5."""
     found = {phase: displacement.early_diffusion(run, 0.1) for phase, run in runs.items()}
@@ -38,7 +39,7 @@ def hot_is_free(runs: Runs) -> Measurement:
     return Measurement(ratios, expected=1.0, null=0.5, detail=words)
 
 
-@measures("C.5.over_diffuses")
+@measures_walks("C.5.over_diffuses")
 def over_diffuses(runs: Runs) -> Measurement:
     """Last displacement of networks without loss over 2Dt; the null: underparameterised ones, where coldest."""
     if "overparameterised" not in runs:
@@ -57,7 +58,7 @@ def swings(walked: xr.Dataset, times: np.ndarray, factors: Sequence[int]) -> Mea
     return Measurement(max(small, 0.0), null=large)
 
 
-@measures("C.5.batch_order")
+@measures_walks("C.5.batch_order")
 def batch_order(batches: xr.Dataset) -> Measurement:
     """The last displacement with each batch size over that with the next larger one."""
     last = displacement.displacement(batches).mean("seed").isel(time=-1, drop=True).sortby("batch_size")

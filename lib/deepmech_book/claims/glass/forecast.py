@@ -89,8 +89,8 @@ def of_forecasts(walked: Runs, foretold: Runs, glass: xr.Dataset) -> pd.DataFram
     Returns
     -------
     DataFrame
-        By statement: ``walks`` and ``forecasts``, numbers with intervals, and their verdicts. What forecasts satisfy,
-        too, is true in a parabola and no sign of a glass.
+        By statement: ``walks`` and ``forecasts``, each a verdict and a number with its interval. What forecasts
+        satisfy, too, is true in a parabola and no sign of a glass.
     """
 
     def given(name: str, runs: Runs) -> tuple[Any, ...]:
@@ -103,10 +103,11 @@ def of_forecasts(walked: Runs, foretold: Runs, glass: xr.Dataset) -> pd.DataFram
     rows = {}
     for name in OF_WALKS:
         one = registry.claim(name)
-        function = functions.functions_of(one.page)[name]
+        function = functions.functions_of(one.page)[name].function
         found = {what: function(*given(name, runs)) for what, runs in both.items()}
-        verdicts = {f"verdict on {what}": functions.judged(name, m).verdict for what, m in found.items()}
-        rows[one.statement] = _most_apart({what: m.measured for what, m in found.items()}) | verdicts
+        numbers = _most_apart({what: m.measured for what, m in found.items()})
+        verdicts = {what: functions.judged(name, m).verdict for what, m in found.items()}
+        rows[one.statement] = {what: f"{verdict}: {numbers[what]}" for what, verdict in verdicts.items()}
     return pd.DataFrame.from_dict(rows, "index").rename_axis("claim of the paper")
 
 

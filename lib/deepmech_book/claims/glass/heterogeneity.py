@@ -12,19 +12,20 @@ import xarray as xr
 from deepmech.core.estimates import Estimate, stack
 from deepmech_book.analysis.glass import phases, shapes
 from deepmech_book.analysis.glass.summaries import of_learnt_most, origins
-from deepmech_book.claims.functions import Measurement, measures
+from deepmech_book.claims.functions import Measurement
+from deepmech_book.claims.glass.clocks import measures_walks
 
 Runs = Mapping[str, xr.Dataset]
 
 
-@measures("C.7.hot_is_gaussian")
+@measures_walks("C.7.hot_is_gaussian")
 def hot_is_gaussian(runs: Runs) -> Measurement:
     """α₂ when hottest, by phase; the null: half of the weights are kicked half as hard."""
     found = {phase: shapes.normal_when_hot(run) for phase, run in runs.items()}
     return Measurement(stack(found, "phase"), null=shapes.HALF_AS_FAR, detail=origins(runs))
 
 
-@measures("C.7.cold_is_not")
+@measures_walks("C.7.cold_is_not")
 def cold_is_not(runs: Runs) -> Measurement:
     """α₂ when coldest, in the phases with loss, beside that of Gaussian groups."""
     found = {phase: shapes.far_from_gaussian(runs[phase]) for phase in phases.WITH_LOSS}
@@ -41,13 +42,13 @@ def _without_loss(runs: Runs, number: Callable[[xr.Dataset], tuple[Estimate, str
     return Measurement(found, detail=origins({"overparameterised": runs["overparameterised"]}, words))
 
 
-@measures("C.7.overparameterised.cold_is_not")
+@measures_walks("C.7.overparameterised.cold_is_not")
 def large_cold_is_not(runs: Runs) -> Measurement:
     """As :func:`cold_is_not`, of networks without loss."""
     return _without_loss(runs, shapes.far_from_gaussian)
 
 
-@measures("C.7.bimodal")
+@measures_walks("C.7.bimodal")
 def bimodal(runs: Runs) -> Measurement:
     """The dip of motilities when coldest, in the phases with loss, beside that of Gaussian groups."""
     found = {phase: shapes.two_modes(runs[phase]) for phase in phases.WITH_LOSS}
@@ -58,7 +59,7 @@ def bimodal(runs: Runs) -> Measurement:
     return Measurement(stack({p: one for p, (one, _) in found.items()}, "phase"), detail=f"{words} {best}".rstrip())
 
 
-@measures("C.7.overparameterised.bimodal")
+@measures_walks("C.7.overparameterised.bimodal")
 def large_bimodal(runs: Runs) -> Measurement:
     """As :func:`bimodal`, of networks without loss."""
     return _without_loss(runs, shapes.two_modes)

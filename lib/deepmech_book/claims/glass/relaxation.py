@@ -14,6 +14,7 @@ from deepmech.metrics.relaxation import second_step
 from deepmech_book.analysis.glass import phases, relaxation
 from deepmech_book.analysis.glass.summaries import of_learnt_most, origins
 from deepmech_book.claims.functions import Measurement, measures
+from deepmech_book.claims.glass.clocks import measures_walks
 
 Runs = Mapping[str, xr.Dataset]
 
@@ -21,7 +22,7 @@ Runs = Mapping[str, xr.Dataset]
 # --- Figure 2 ---------------------------------------------------------------------------------------------------------
 
 
-@measures("C.2.hot_is_free")
+@measures_walks("C.2.hot_is_free")
 def hot_is_free(runs: Runs) -> Measurement:
     """Largest distance of hot overlaps from those of free walks, by phase; the null: kicks half as hard."""
     found = {f"{p}, T = {t:g}": relaxation.distance_from_free(runs[p], t) for p, t in relaxation.HOT if p in runs}
@@ -29,7 +30,7 @@ def hot_is_free(runs: Runs) -> Measurement:
     return Measurement(stack(found, "phase"), null=relaxation.distance_of_kicks(0.5), detail=origins(runs, best))
 
 
-@measures("C.2.printed_temperature")
+@measures_walks("C.2.printed_temperature")
 def printed_temperature(regularised: xr.Dataset) -> Measurement:
     """The same distance at T = 10⁻⁴, of the networks that learnt as much as the paper's."""
     best = phases.learnt_most(regularised)
@@ -42,7 +43,7 @@ def printed_temperature(regularised: xr.Dataset) -> Measurement:
     return Measurement(relaxation.distance_from_free(best, 1e-4), null=relaxation.distance_of_kicks(0.5), detail=words)
 
 
-@measures("C.2.cold_is_faster")
+@measures_walks("C.2.cold_is_faster")
 def cold_is_faster(regularised: xr.Dataset) -> Measurement:
     """τ₉₀ at T = 10⁻⁶ in the finest window over that of free walks."""
     best = of_learnt_most(regularised, lambda run: relaxation.cold_over_free(run, 1e-6))
@@ -60,7 +61,7 @@ def hot_slope(runs: Runs) -> Measurement:
     return Measurement(stack(found, "phase"), expected=-1.0, null=0.0, detail=origins(runs))
 
 
-@measures("C.3.cold_flat")
+@measures_walks("C.3.cold_flat")
 def cold_flat(runs: Runs) -> Measurement:
     """τ₉₀ and τ_e where cold, over those at T = 0; of free walks at least ten."""
     judged = {
@@ -74,7 +75,7 @@ def cold_flat(runs: Runs) -> Measurement:
     return Measurement(found, expected=1.0, null=free, detail=origins({"regularised": runs["regularised"]}, best))
 
 
-@measures("C.3.never_flat")
+@measures_walks("C.3.never_flat")
 def never_flat(runs: Runs) -> Measurement:
     """The power of T that τ₉₀ follows at all temperatures, without loss; the null: networks with some."""
     if "overparameterised" not in runs:
@@ -86,7 +87,7 @@ def never_flat(runs: Runs) -> Measurement:
     return Measurement(large, null=small.value, detail=words)
 
 
-@measures("C.3.no_divergence")
+@measures_walks("C.3.no_divergence")
 def no_divergence(runs: Runs, glass: xr.DataArray) -> Measurement:
     """The powers of 1/T that τ₉₀ follows from temperature to temperature; ``glass``: overlap of a glass former."""
     powers = relaxation.successive_powers(relaxation.finest_times(run) for run in runs.values())
@@ -94,7 +95,7 @@ def no_divergence(runs: Runs, glass: xr.DataArray) -> Measurement:
     return Measurement(powers, null=relaxation.largest_power(glass), detail=best)
 
 
-@measures("C.3.one_step")
+@measures_walks("C.3.one_step")
 def one_step(runs: Runs, glass: xr.DataArray) -> Measurement:
     """How clearly overlaps fall twice; ``glass``: overlap of a glass former in a window as wide as its cages."""
     overlaps = {phase: phases.overlaps(run).mean("seed") for phase, run in runs.items()}
@@ -118,7 +119,7 @@ def settled(trained: xr.Dataset) -> Measurement:
     return Measurement(power(-1), expected=0.0, null=1.0, detail=words)
 
 
-@measures("C.A1.crossover_moves")
+@measures_walks("C.A1.crossover_moves")
 def crossover_moves(regularised: xr.Dataset) -> Measurement:
     """The power of χ that T* follows; of weights that slide steadily -1."""
     tables = relaxation.times_by_window(regularised)
@@ -131,7 +132,7 @@ def crossover_moves(regularised: xr.Dataset) -> Measurement:
     return Measurement(found, null=-1.0, detail=words, not_testable=None if found.is_finite else why)
 
 
-@measures("C.A2.plateau")
+@measures_walks("C.A2.plateau")
 def plateau(regularised: xr.Dataset) -> Measurement:
     """The data loss at the end of the walk over that at its beginning."""
     words = origins({"regularised": regularised})

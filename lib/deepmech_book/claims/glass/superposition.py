@@ -13,11 +13,12 @@ import xarray as xr
 from deepmech_book.analysis.glass import superposition
 from deepmech_book.analysis.glass.summaries import of_learnt_most, origins
 from deepmech_book.claims.functions import Measurement, measures
+from deepmech_book.claims.glass.clocks import measures_walks
 
 Runs = Mapping[str, xr.Dataset]
 
 
-@measures("C.4.collapse")
+@measures_walks("C.4.collapse")
 def collapse(runs: Runs) -> Measurement:
     """Distance of rescaled overlaps from their mean, by phase; the null: every second one a steady slide's."""
     named = [phase for phase in ("regularised", "overparameterised") if phase in runs]
@@ -31,7 +32,7 @@ def collapse(runs: Runs) -> Measurement:
     return Measurement(measured, null=null, detail=words)
 
 
-@measures("C.4.master_power")
+@measures_walks("C.4.master_power")
 def master_power(regularised: xr.Dataset) -> Measurement:
     """The power of time that the hottest overlap follows; the null: a steady slide over the same range."""
     free, slide = superposition.powers_of_shapes(regularised)
@@ -60,7 +61,7 @@ def well_explains(last: xr.Dataset, waited: xr.DataArray) -> Measurement:
     return Measurement(superposition.over_the_well(last), null=free, detail=words)
 
 
-@measures("C.A6.under_leaves")
+@measures_walks("C.A6.under_leaves")
 def under_leaves(runs: Runs) -> Measurement:
     """How far curves leave a free walk's above and below, the smaller of both; the null: regularised networks."""
     away, above = (superposition.departure(runs[p]) for p in ("underparameterised", "regularised"))
