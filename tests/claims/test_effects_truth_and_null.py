@@ -63,9 +63,14 @@ def norm(true, rng):
 
 @pairs.of("B.3.alike")
 def alike(true, rng):
-    """Of the null the maximum lies elsewhere on photographs."""
-    one, other = (runs.estimated(runs.hump(p, 0.1)) for p in (0.2, rng.normal(0.2, 0.02) if true else 0.6))
-    return {"photos": other, "shapes": one, "window": WINDOW}
+    """Of the null the maximum lies elsewhere on photographs, or anywhere in each set."""
+    anywhere = rng.random() < 0.5
+
+    def course():
+        return runs.hump(rng.normal(0.2, 0.02) if true else rng.uniform(0.1, 0.9) if anywhere else 0.6, 0.1)
+
+    shapes = runs.sets(rng, lambda: runs.hump(0.2, 0.1))
+    return {"photos": runs.sets(rng, course), "shapes": shapes, "window": WINDOW}
 
 
 @pairs.of("B.3.wilder")

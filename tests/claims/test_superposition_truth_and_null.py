@@ -39,7 +39,8 @@ def root_of_temperature(true, rng):
 @pairs.of("C.4.well_explains")
 def as_much_as_in_the_well(true, rng):
     weights = xr.DataArray(rng.normal(0, 0.1, (1, 50)), {"temperature": [0.01]}, ("temperature", "weight"))
-    return {"last": last(rng, (1.1 if true else 3.0, -0.5), well=(1.0, -0.5)), "waited": weights}
+    ends = last(rng, (1.1 if true else 3.0, -0.5), well=(1.0, -0.5))
+    return {"last": ends, "waited": weights, "regularised": sliding_run(rng=rng)}
 
 
 def both_sides(rng):

@@ -45,7 +45,9 @@ def test_two_regimes_and_their_crossover():
     ratio = relaxation.over_free(phases.times(uneven).sel(temperature=[0.1]))
     assert (ratio.low < ratio.value).all() and (ratio.value < ratio.high).all()
     assert not relaxation.over_free(phases.times(uneven.isel(seed=[0, 1])).sel(temperature=[0.1])).is_finite
-    assert phases.origin(run).startswith("digits parity, P_D = 1796, width 6, N/P_D = 0.137, 4 initial")
+    assert phases.origin(run).startswith(
+        "digits parity with whitened inputs, P_D = 1796, width 6, N/P_D = 0.137, 4 initial"
+    )
 
 
 def test_where_the_record_ends_first_its_end_is_a_lower_bound():

@@ -12,7 +12,7 @@ from itertools import combinations
 import numpy as np
 import xarray as xr
 
-from deepmech.core.estimates import Estimate, estimate, jackknife
+from deepmech.core.estimates import Estimate, estimate, jackknife, leave_one_out
 from deepmech.core.labels import over
 from deepmech.metrics import elasticity
 from deepmech_book.analysis.elastic_sde import effects
@@ -28,6 +28,7 @@ __all__ = [
     "growth_by_classes",
     "late_growth",
     "late_growth_ratio",
+    "later_peak",
     "norm_against_line",
     "rms",
     "roughness",
@@ -97,9 +98,34 @@ def course_of_sets(estimated: xr.Dataset, window: int) -> dict[str, Estimate]:
     dict
         "peak", "begin" and "end", over ``model``.
     """
-    sets = course(estimated, window).stack(set=["per_class", "first_seed"])
-    sets = sets.drop_vars(["set", "per_class", "first_seed"])
+    sets = _course_by_set(estimated, window)
     return {str(name): estimate(sets[name], "set", "symmetric") for name in sets}
+
+
+def _course_by_set(estimated: xr.Dataset, window: int) -> xr.Dataset:
+    sets = course(estimated, window).stack(set=["per_class", "first_seed"])
+    return sets.drop_vars(["set", "per_class", "first_seed"])
+
+
+def later_peak(estimated: xr.Dataset, other: xr.Dataset, window: int) -> Estimate:
+    """By how much later α̂ is largest than elsewhere, as a share of training, mean over sets of trials of both.
+
+    Parameters
+    ----------
+    estimated, other : Dataset
+        As for :func:`course_of_sets`, of independent networks.
+    window : int
+        As for :func:`course`.
+
+    Returns
+    -------
+    Estimate
+        Over ``model``, with its interval over sets.
+    """
+    one, two = (_course_by_set(each, window)["peak"].transpose("set", ...) for each in (estimated, other))
+    a, b = one.mean("set"), two.mean("set")
+    left, rest = leave_one_out(one, "set") - b, a - leave_one_out(two, "set")
+    return jackknife(a - b, left, rest, over="set", scatter="symmetric")
 
 
 def late_growth(means: xr.DataArray, models: Sequence[elasticity.Model] = MODELS) -> xr.DataArray:

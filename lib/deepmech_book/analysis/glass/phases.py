@@ -205,7 +205,19 @@ def origin(run: xr.Dataset) -> str:
     words = (("left_out", "more diverged"), ("fallen", "more lie at the origin"), ("with_loss", "more keep some loss"))
     gone = ", ".join(f"{run.attrs[name]} {what}" for name, what in words if run.attrs.get(name))
     lost = f" ({gone})" if gone else ""
-    return f"{title_of(how['data']['name'])}, {size}, {run.sizes['seed']} initial conditions{lost}."
+    return f"{source(how['data'])}, {size}, {run.sizes['seed']} initial conditions{lost}."
+
+
+def source(data: Mapping[str, Any]) -> str:
+    """What the samples of a sweep are called; inputs and labels are the program's where nothing else is said.
+
+    Examples
+    --------
+    >>> source({"name": "mnist", "whiten": True}), source({"name": "mnist", "whiten": False})
+    ('MNIST parity with whitened inputs', 'MNIST parity')
+    """
+    shuffled = ", shuffled labels" if "shuffle" in data else ""
+    return title_of(data["name"]) + " with whitened inputs" * bool(data.get("whiten")) + shuffled
 
 
 def overview(runs: Mapping[str, xr.Dataset]) -> pd.DataFrame:

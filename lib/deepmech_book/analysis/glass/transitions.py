@@ -12,7 +12,7 @@ from deepmech.core.estimates import Estimate, crossing, estimate, proportion, un
 from deepmech.core.labels import over
 from deepmech.sweeps import sweep_of
 from deepmech.trainers.engines.compiled.langevin import layer_sizes, n_weights
-from deepmech_book.analysis.glass.phases import LEARNT, LEVEL
+from deepmech_book.analysis.glass.phases import LEARNT, LEVEL, source
 from deepmech_book.sweeps import shipped
 from deepmech_book.sweeps.glass import minima
 from deepmech_book.sweeps.glass.data import title_of
@@ -61,7 +61,7 @@ def overview(results: Mapping[str, xr.Dataset]) -> pd.DataFrame:
     for title, result in results.items():
         data, widths, n = sweep_of(result).fixed["data"], result.width.values, result.diverged.size
         rows[title] = {
-            "data": title_of(data["name"]) + ", shuffled labels" * ("shuffle" in data),
+            "data": source(data),
             "samples": data["n_data"],
             "widths": f"{widths.min()} to {widths.max()}" if len(widths) > 1 else str(widths[0]),
             "networks": n,

@@ -44,8 +44,10 @@ def below(networks: xr.Dataset) -> Measurement:
 
 @measures("B.4.loss_stays")
 def loss_stays(networks: xr.Dataset) -> Measurement:
-    """Change of the validation loss with two thirds of the labels wrong and more."""
-    return Measurement(wrong_labels.change_of_loss(networks, [2 / 3, 0.7, 0.8]))
+    """Change of the validation loss with two thirds of the labels wrong and more; beside it, of each share."""
+    change = wrong_labels.change_of_loss(networks, [2 / 3, 0.7, 0.8])
+    each = ", ".join(f"{float(v):.3f} ({float(v.label_error):.2f})" for v in change.value)
+    return Measurement(change, detail=f"By share of wrong labels: {each}.".replace("-", "−"))
 
 
 # --- tail indices (Figs. 4(c) and D.2) --------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import xarray as xr
 
-from deepmech.core.estimates import stack
+from deepmech.core.estimates import Estimate, stack
 from deepmech.metrics.relaxation import rise_after_plateau
 from deepmech_book.analysis.glass import displacement, phases
 from deepmech_book.analysis.glass.summaries import of_learnt_most, origins
@@ -25,7 +25,8 @@ def no_plateau(runs: Runs, glass: xr.DataArray) -> Measurement:
     """How clearly displacements show a cage, by phase; ``glass``: displacement of a glass former over time."""
     cages = displacement.cages(runs)
     found = xr.DataArray(list(cages.values()), {"phase": list(cages)}, "phase")
-    return Measurement(found, null=rise_after_plateau(glass))
+    best = of_learnt_most(runs["regularised"], lambda run: Estimate(displacement.cages({"": run})[""]))
+    return Measurement(found, null=rise_after_plateau(glass), detail=best)
 
 
 @measures_walks("C.5.hot_is_free")

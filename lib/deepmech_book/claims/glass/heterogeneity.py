@@ -22,7 +22,8 @@ Runs = Mapping[str, xr.Dataset]
 def hot_is_gaussian(runs: Runs) -> Measurement:
     """α₂ when hottest, by phase; the null: half of the weights are kicked half as hard."""
     found = {phase: shapes.normal_when_hot(run) for phase, run in runs.items()}
-    return Measurement(stack(found, "phase"), null=shapes.HALF_AS_FAR, detail=origins(runs))
+    best = of_learnt_most(runs["regularised"], shapes.normal_when_hot)
+    return Measurement(stack(found, "phase"), null=shapes.HALF_AS_FAR, detail=origins(runs, best))
 
 
 @measures_walks("C.7.cold_is_not")

@@ -58,7 +58,8 @@ def cold_is_faster(regularised: xr.Dataset) -> Measurement:
 def hot_slope(runs: Runs) -> Measurement:
     """The power of T that τ₉₀ (after each wait) and τ_e follow where hot; where only the landscape moves weights, 0."""
     found = {name: one for phase, run in runs.items() for name, one in relaxation.hot_powers(run, phase).items()}
-    return Measurement(stack(found, "phase"), expected=-1.0, null=0.0, detail=origins(runs))
+    best = of_learnt_most(runs["regularised"], lambda run: stack(relaxation.hot_powers(run, "regularised"), "phase"))
+    return Measurement(stack(found, "phase"), expected=-1.0, null=0.0, detail=origins(runs, best))
 
 
 @measures_walks("C.3.cold_flat")
@@ -99,7 +100,8 @@ def no_divergence(runs: Runs, glass: xr.DataArray) -> Measurement:
 def one_step(runs: Runs, glass: xr.DataArray) -> Measurement:
     """How clearly overlaps fall twice; ``glass``: overlap of a glass former in a window as wide as its cages."""
     overlaps = {phase: phases.overlaps(run).mean("seed") for phase, run in runs.items()}
-    return Measurement(relaxation.second_steps(overlaps), null=second_step(glass.mean("seed")))
+    best = of_learnt_most(runs["regularised"], lambda run: Estimate(second_step(phases.overlaps(run).mean("seed"))))
+    return Measurement(relaxation.second_steps(overlaps), null=second_step(glass.mean("seed")), detail=best)
 
 
 @measures("C.3.settled")

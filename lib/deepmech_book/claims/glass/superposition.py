@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 import xarray as xr
 
+from deepmech.core.estimates import Estimate
 from deepmech_book.analysis.glass import superposition
 from deepmech_book.analysis.glass.summaries import of_learnt_most, origins
 from deepmech_book.claims.functions import Measurement, measures
@@ -27,7 +28,8 @@ def collapse(runs: Runs) -> Measurement:
         found[phase] = superposition.collapsed(runs[phase])[1].spread
         slides[phase] = superposition.spread_of_two_shapes(runs[phase])
     under = superposition.collapsed(runs["underparameterised"])[1].spread
-    words = origins({p: runs[p] for p in named}, f"Underparameterised: {under:.2g}.")
+    best = of_learnt_most(runs["regularised"], lambda run: Estimate(superposition.collapsed(run)[1].spread))
+    words = origins({p: runs[p] for p in named}, f"Underparameterised: {under:.2g}.", best)
     measured, null = (xr.DataArray(list(one.values()), {"phase": named}, "phase") for one in (found, slides))
     return Measurement(measured, null=null, detail=words)
 
@@ -53,11 +55,12 @@ def last_power(last: xr.Dataset) -> Measurement:
 
 
 @measures("C.4.well_explains")
-def well_explains(last: xr.Dataset, waited: xr.DataArray) -> Measurement:
+def well_explains(last: xr.Dataset, waited: xr.DataArray, regularised: xr.Dataset) -> Measurement:
     """The last overlap over that of weights in the well of weight decay; ``waited``: weights where the clock starts."""
     free = (last["free walks"] / last["weight decay alone"]).mean("seed")
     near = 100 * float((abs(waited.sel(temperature=1e-2)) < 1e-2).mean())
-    words = f"At t_w {near:.0f} % of the weights lie within 0.01 of zero at T = 0.01."
+    best = of_learnt_most(regularised, lambda run: superposition.over_the_well(last.sel(seed=run.seed)))
+    words = f"At t_w {near:.0f} % of the weights lie within 0.01 of zero at T = 0.01. {best}".rstrip()
     return Measurement(superposition.over_the_well(last), null=free, detail=words)
 
 
