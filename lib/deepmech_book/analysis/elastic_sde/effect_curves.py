@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from deepmech.core.estimates import Estimate, estimate, jackknife, leave_one_out
@@ -34,6 +35,7 @@ __all__ = [
     "roughness",
     "share_below",
     "size_distances",
+    "table_of_readings",
     "window_sensitivity",
     "without_start",
 ]
@@ -216,6 +218,12 @@ def end_values(result: xr.Dataset, window: int, names: Mapping[str, str]) -> dic
     for model in (one for one in names if one != "I"):
         rows[f"late growth of Â by the I-model's, {names[model]}"] = float(late_growth_ratio(result, model).value)  # type: ignore[arg-type]
     return rows | {"validation accuracy": float(result["validation_accuracy"].isel(at_iteration=-1).mean())}
+
+
+def table_of_readings(networks: Mapping[str, xr.Dataset], window: int) -> pd.DataFrame:
+    """:func:`end_values` of several sets of networks, a column each, by the program's formulas and by ours."""
+    names = {"I": "I-model", "L-program": "L-model, the program's", "L": "L-model, ours"}
+    return pd.DataFrame({name: end_values(one, window, names) for name, one in networks.items()})
 
 
 def roughness(estimated: xr.Dataset, trend: xr.DataArray) -> xr.DataArray:

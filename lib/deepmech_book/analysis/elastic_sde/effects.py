@@ -10,6 +10,8 @@ import xarray as xr
 
 from deepmech.core.estimates import Estimate, jackknife, leave_one_out
 from deepmech.metrics.elasticity import Model, effects, integrated_effects
+from deepmech_book.sweeps import shipped
+from deepmech_book.sweeps.elastic_sde.networks import as_published
 
 MODELS: tuple[Model, ...] = ("I", "L-program")
 """Estimators that claims are judged by: those of the authors' program. Ours by margins, for any K, is ``"L"``."""
@@ -43,6 +45,16 @@ def late(n: int) -> slice:
 def late_mean(curves: xr.DataArray) -> xr.DataArray:
     """Mean of curves over the last fifth of their times (:func:`late`)."""
     return curves.isel(time=late(curves.sizes["time"])).mean("time")
+
+
+def published(which: str, **changed: Any) -> xr.Dataset:
+    """The first set of trials of a configuration of :func:`.networks.as_published`, which has no dimension for sets."""
+    return shipped.result(as_published(which, **changed)).isel(first_seed=0)
+
+
+def trials(networks: xr.Dataset) -> int:
+    """How many trials there are, in all sets together."""
+    return int(networks.sizes["trial"] * networks.sizes.get("first_seed", 1))
 
 
 def class_means(result: xr.Dataset) -> xr.DataArray:
@@ -120,6 +132,34 @@ def integral_bands(result: xr.Dataset, window: int = 191, start: int = START) ->
     low, high = over_groups(result, integrated).interval
     half = ((high - low) / 2).to_dataset("effect").interp(time=curves["time"], kwargs={"fill_value": "extrapolate"})
     return curves - half, curves + half
+
+
+def figure_3(
+    shapes: xr.Dataset, photos: xr.Dataset, window: int, wide: int
+) -> tuple[xr.Dataset, xr.Dataset, xr.Dataset, list[tuple[xr.Dataset, xr.Dataset]]]:
+    """What Fig. 3 draws of Â and B̂: of shapes, of photographs, by the printed formula on shapes, and bands of both.
+
+    Parameters
+    ----------
+    shapes, photos : Dataset
+        Networks of each.
+    window, wide : int
+        Of the filters of either, in iterations.
+    """
+    printed = estimate(shapes, window, ["L-paper"]).isel(model=0, drop=True)
+    bands = [integral_bands(one, window) for one in (shapes, photos)]
+    return estimate(shapes, window), estimate(photos, wide), printed.coarsen(time=100, boundary="trim").mean(), bands
+
+
+def by_window(networks: xr.Dataset, windows: Sequence[int]) -> xr.Dataset:
+    """:func:`estimate` with filters of several windows, in iterations, over ``window`` (Fig. D.1)."""
+    return xr.concat([estimate(networks, one) for one in windows], xr.Variable("window", list(windows)))
+
+
+def by_classes(few: xr.Dataset, many: xr.Dataset, window: int) -> xr.Dataset:
+    """:func:`estimate` by the I-model of networks of two classes and of three, over ``classes`` (Fig. D.4)."""
+    both = [estimate(one, window, ["I"]).isel(model=0, drop=True) for one in (few, many)]
+    return xr.concat(both, xr.Variable("classes", ["2 classes", "3 classes"]))
 
 
 def over_groups(result: xr.Dataset, measure: Callable[[xr.DataArray], Any]) -> Estimate:

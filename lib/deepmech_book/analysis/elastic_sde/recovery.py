@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import xarray as xr
@@ -19,6 +19,7 @@ __all__ = [
     "bias",
     "error",
     "known_model",
+    "recovered_by_both",
     "recovered_effects",
     "recovery_error",
     "tail_indices",
@@ -102,6 +103,12 @@ def recovered_effects(structure: Structure, n_logs: int, start: float = 1.0, hei
     zero = t[2]  # the mean time of the first five
     truth = {"A_true": a(t) - a(zero), "B_true": b(t) - b(zero), "intra_true": alpha(t)}
     return found.assign({name: ("time", np.ravel(values)) for name, values in truth.items()})
+
+
+def recovered_by_both(n_logs: int, start: float = 1.0, height: float = 0.03) -> tuple[xr.Dataset, xr.Dataset]:
+    """:func:`recovered_effects` of the I-model and of the L-model."""
+    of_i, of_l = (recovered_effects(model, n_logs, start, height) for model in get_args(Structure))
+    return of_i, of_l
 
 
 def error(recovered: xr.Dataset, name: str, since: int = 25) -> xr.DataArray:
