@@ -15,7 +15,7 @@ from deepmech.core.estimates import stack, unknown
 from deepmech_book.analysis.glass import phases, relaxation, shapes, transitions
 from deepmech_book.analysis.glass.summaries import origins
 from deepmech_book.claims.functions import Measurement, measures
-from deepmech_book.claims.glass.clocks import measures_walks
+from deepmech_book.claims.glass._clocks import measures_walks
 from deepmech_book.claims.glass.transitions import last_step
 
 Runs = Mapping[str, xr.Dataset]

@@ -13,7 +13,7 @@ from deepmech.core.estimates import Estimate, stack
 from deepmech_book.analysis.glass import phases, shapes
 from deepmech_book.analysis.glass.summaries import of_learnt_most, origins
 from deepmech_book.claims.functions import Measurement
-from deepmech_book.claims.glass.clocks import measures_walks
+from deepmech_book.claims.glass._clocks import measures_walks
 
 Runs = Mapping[str, xr.Dataset]
 

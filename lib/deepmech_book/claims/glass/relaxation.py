@@ -14,7 +14,7 @@ from deepmech.metrics.relaxation import second_step
 from deepmech_book.analysis.glass import phases, relaxation
 from deepmech_book.analysis.glass.summaries import of_learnt_most, origins
 from deepmech_book.claims.functions import Measurement, measures
-from deepmech_book.claims.glass.clocks import measures_walks
+from deepmech_book.claims.glass._clocks import measures_walks
 
 Runs = Mapping[str, xr.Dataset]
 
