@@ -1,5 +1,5 @@
-// Equations on narrow screens: one that is too wide breaks after its commas, then, if need be, before its relations
-// and its sums, and is set smaller, down to a size that can still be read. What is wider even then scrolls.
+// Equations and figures on narrow screens: an equation that is too wide breaks after its commas, then, if need be, before its relations
+// and its sums, and is set smaller, down to a size that can still be read. What is wider even then scrolls, as figures do.
 (() => {
   const SMALLEST = 0.66, RELATIONS = /^[=≈≃∼~∝≤≥<>≪≫≡→←⟶⇒∈]$/u, SUMS = /^[+−±-]$/u;
   const wide = (box) => box.scrollWidth > box.clientWidth + 1;
@@ -44,12 +44,20 @@
     for (const way of ways) if (wide(box)) way();
   }
 
-  const fitAll = () => document.querySelectorAll('mjx-container[display="true"]').forEach(fit);
+  function fitAll() {
+    document.querySelectorAll('mjx-container[display="true"]').forEach(fit);
+    // What scrolls is reached by the keyboard.
+    for (const box of document.querySelectorAll("figure .deepmech-picture")) {
+      if (wide(box)) box.setAttribute("tabindex", "0");
+      else box.removeAttribute("tabindex");
+    }
+  }
   addEventListener("load", () => {
+    fitAll();
+    addEventListener("resize", fitAll);
     globalThis.MathJax?.startup?.promise?.then(() => {
       fitAll();
       document.fonts.addEventListener("loadingdone", fitAll); // its letters come later, with widths of their own
-      addEventListener("resize", fitAll);
       document.addEventListener("toggle", (event) => event.target.querySelectorAll?.('mjx-container[display="true"]').forEach(fit), true);
     });
   });
