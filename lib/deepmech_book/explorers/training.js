@@ -51,7 +51,7 @@ class Explorer extends View {
       ),
     );
     // Where a finished run is there to see, there is nothing to guess before a setting is changed.
-    this.guess.root.hidden = this.curves.length > 0;
+    this.guess.root.hidden = this.model.get("trained");
     this.settled = { ...this.parameters };
     this.watch(["curves", "shown"], () => this.place());
     this.watch(this.watched, () => this.forget());
