@@ -73,26 +73,6 @@ def kills_a_worker_once(cells, steps, mark):
     return walk(cells, steps)
 
 
-def waits_at_the_end(cells, steps, gate):
-    """The last cell of the grid is not finished before the file ``gate`` exists."""
-    while any(c["drift"] == 2.0 and c["seed"] == 3 for c in to_records(cells)) and not Path(gate).exists():
-        time.sleep(0.01)
-    return walk(cells, steps)
-
-
-def returns_what_is_not_kept(cells, steps, kind):
-    made = walk(cells, steps)
-    if kind == "scaled":
-        made["path"].attrs = {"scale_factor": 2.0, "add_offset": 1.0}
-    elif kind == "filled":
-        made["path"].attrs = {"_FillValue": 3.0}
-    elif kind == "dates":
-        made["path"] = made["path"].astype("datetime64[s]")
-    else:
-        made["path"] = made["path"].astype(object)
-    return made
-
-
 def leaves(cells, steps):
     raise SystemExit(3)
 

@@ -157,8 +157,11 @@ def _without(name):
     return change
 
 
-def _label(dataset):
-    dataset["loss"].attrs["units"] = "bit"
+def _units(name):
+    def change(dataset):
+        dataset[name].attrs["units"] = "bit"
+
+    return change
 
 
 CHANGES = {
@@ -171,11 +174,16 @@ CHANGES = {
        for name in ("loss", "single", "sum", "count", "word", "diverged", "step")},
     "another variable": lambda d: d.assign(more=d.loss),
     "renamed": lambda d: d.rename(loss="lost"),
-    "units of a variable": _label,
+    "units of a variable": _units("loss"),
+    "units of a coordinate": _units("step"),
     "a word": lambda d: d.assign(word=d.word.str.upper()),
     "one cell less": lambda d: d.isel(base=slice(2)),
     "cells in another order": lambda d: d.isel(base=[1, 0, 2]),
+    "labels in another order": lambda d: d.assign_coords(base=d.base.values[::-1]),
+    "labels of a dimension": lambda d: d.assign_coords(step=d.step.values + 1),
     "dimension of the grid": lambda d: d.rename(base="ground"),
+    "another dimension": lambda d: d.rename(step="epoch"),
+    "what diverged": lambda d: d.assign(diverged=~d.diverged),
     **{f"attribute {name}": _attribute(name, value) for name, value in {
         "sweep": "other", "sweep_key": "0" * 16, "data": "mnist", "seed": "7", "spec": "{}",
     }.items()},

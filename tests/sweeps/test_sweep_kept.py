@@ -28,7 +28,9 @@ NAMES = st.sampled_from(
 )
 TEXTS = st.sampled_from(["", "a", "bb", "a\0b", "é", "\ud800", "a much longer text"])
 ATTRS = st.dictionaries(
-    st.sampled_from(["units", "long_name", "dtype", "coordinates", "_Encoding", "scale_factor", "CLASS", "a b", ""]),
+    st.sampled_from(
+        ["units", "long_name", "dtype", "coordinates", "_Encoding", "scale_factor", "_FillValue", "CLASS", "a b", ""]
+    ),
     st.one_of(TEXTS, st.sampled_from(["bool", 3, 2.5, True, None, 2**70, [1, 2], [1], np.float32(0.1), np.int64(3)])),
     max_size=2,
 )  # fmt: skip
