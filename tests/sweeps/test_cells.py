@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
+from slices import cells
 
 from deepmech import over
 from deepmech.sweeps import Sweep, run
@@ -75,11 +76,6 @@ def test_networks_with_constants_know_their_chunk_to_rounding():
     np.testing.assert_allclose(one["load_curve"], many["load_curve"], rtol=1e-5)
 
 
-def slice_of(**columns):
-    """Two cells of a grid, as sweeps hand them to the functions that compute them: the first calm, the second wild."""
-    return xr.Dataset({k: ("cell", v if isinstance(v, list) else [v, v]) for k, v in columns.items()}, {"cell": [0, 1]})
-
-
 REGIMES = {name: {"learning_rate": rate, "dropout": 0.0} for name, rate in (("calm", 1e-3), ("wild", 1e30))}
 TRIALS = {
     "dataset": "geomnist", "n_classes": 3, "dtype": "float32", "class_weights": None, "validation": 5,
@@ -88,9 +84,9 @@ TRIALS = {
 }  # fmt: skip
 WILD = {
     "regression": lambda: regression.train_regressions(
-        slice_of(regime=list(REGIMES), seed=0), regimes=REGIMES, epochs=3, width=6
+        cells(*({"regime": name, "seed": 0} for name in REGIMES)), regimes=REGIMES, epochs=3, width=6
     ),
-    "trials": lambda: trials.train_cells(slice_of(learning_rate=[0.005, 1e30]), **TRIALS),
+    "trials": lambda: trials.train_cells(cells({"learning_rate": 0.005}, {"learning_rate": 1e30}), **TRIALS),
 }
 
 
@@ -126,7 +122,7 @@ REQUESTS = [
     (lambda: convolutional.dropout_raised(data="fashion"), "data = 'fashion'.*mnist"),
     (lambda: convolutional.dropout_raised(n_records=5, stage=4), "n_records = 5.*stage = 4"),
     (lambda: convolutional.dropout_raised(network={"pooling": "min"}), "CNN.pooling"),
-    (lambda: networks.validated(held_out=1.0), "held_out"),
+    (lambda: networks.with_validation(held_out=1.0), "held_out"),
     (lambda: trials.as_published("mnist"), "must be one of geomnist, corruption"),
     (lambda: trials.trials("t", thin=7), "thin = 7: must divide the 10000 iterations"),
     (lambda: trials.trials("t", n_trials=25), "multiple of 10"),

@@ -83,7 +83,7 @@ def test_paths():
     assert shape.barrier(np.array(values)) == pytest.approx(1.0, abs=1e-6)
 
 
-def test_roundness_of_random_least_squares():
+def test_participation_ratio_of_random_least_squares():
     n, samples = 60, 300
     x = Stream.of("wishart", 0).normal("x", 0, (samples, n))
     assert shape.participation_ratio(np.linalg.eigvalsh(x.T @ x / samples)) == pytest.approx(

@@ -10,7 +10,7 @@ from deepmech.metrics.curvature import curvature, steps
 from deepmech.sweeps import run
 from deepmech_book.analysis.spring_block.printed import printed
 from deepmech_book.sweeps.spring_block import in_time, networks, noise_by_layer
-from deepmech_book.sweeps.spring_block.linear_networks import orthonormal, trained
+from deepmech_book.sweeps.spring_block.linear_networks import orthonormal, train_linear
 from deepmech_book.sweeps.spring_block.networks import diagram, figure_1, sweep, untrained
 from deepmech_book.sweeps.spring_block.without_norm import SCALED, Times, constants
 
@@ -150,7 +150,7 @@ def test_narrow_linear_networks_are_flat_in_d_hat_and_wide_ones_are_not():
 
 def test_linear_networks_share_the_work_alike_and_follow_time_not_steps():
     """Near gradient flow every layer adds the same to D, and halving the step at twice their number changes nothing."""
-    coarse, fine = (trained(0.05 / k, 200 * k, n=20, depth=5) for k in (1, 2))
+    coarse, fine = (train_linear(0.05 / k, 200 * k, n=20, depth=5) for k in (1, 2))
     step = steps(coarse["load_curve"])
     np.testing.assert_allclose(step, step.mean(), rtol=0.05)
     assert step.mean() > 0.3
@@ -158,7 +158,9 @@ def test_linear_networks_share_the_work_alike_and_follow_time_not_steps():
 
 
 def test_dropout_bends_a_linear_network():
-    straight, bent = (trained(0.05, 200, dropout=p, n=20, depth=5, seeds=range(3))["curvature"] for p in (0.0, 0.2))
+    straight, bent = (
+        train_linear(0.05, 200, dropout=p, n=20, depth=5, seeds=range(3))["curvature"] for p in (0.0, 0.2)
+    )
     assert float(bent.mean()) < -0.02 < float(straight.min())
 
 

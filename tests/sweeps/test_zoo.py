@@ -60,15 +60,15 @@ def trained(request):
     data = pictures()
     network = MLP(depth=4, width=9, slope=0.1, batch_norm=request.param, dropout=0.1)
     engine = CompiledMLP(Member(network, Training(batch_size=16), 0), CompiledMLP.prepare(data, "float32"))
-    anatomy = LayerDiagnostics(engine, data, 40, 8)
+    diagnostics = LayerDiagnostics(engine, data, 40, 8)
     for epoch in range(1, 6):
         engine.step(epoch)
-    return engine, anatomy, data, anatomy.measured()
+    return engine, diagnostics, data, diagnostics.measure()
 
 
 def test_the_layers_taken_apart_are_those_of_the_engine(trained):
-    engine, anatomy, data, found = trained
-    linear, bent, activations, out = anatomy._forward(data.x_train, *anatomy._affine())
+    engine, diagnostics, data, found = trained
+    linear, bent, activations, out = diagnostics._forward(data.x_train, *diagnostics._affine())
     features, output = engine.features(data.x_train)
     for ours, theirs in zip([*activations, out], [*features, output], strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=2e-4, atol=2e-5)
@@ -81,9 +81,9 @@ def test_the_layers_taken_apart_are_those_of_the_engine(trained):
 
 
 def test_gradients_and_noise_are_those_of_autograd_sample_by_sample(trained):
-    engine, anatomy, data, found = trained
-    gains, shifts = (list(map(torch.tensor, part)) for part in anatomy._affine())
-    weights = [torch.tensor(np.array(w), requires_grad=True) for w in anatomy._weights()]
+    engine, diagnostics, data, found = trained
+    gains, shifts = (list(map(torch.tensor, part)) for part in diagnostics._affine())
+    weights = [torch.tensor(np.array(w), requires_grad=True) for w in diagnostics._weights()]
     moved = [torch.zeros(len(w), requires_grad=True) for w in weights]
     x, y = torch.tensor(data.x_train), torch.tensor(data.y_train)
 
@@ -112,15 +112,15 @@ def test_gradients_and_noise_are_those_of_autograd_sample_by_sample(trained):
 
 
 def test_norms_of_paths_bound_those_of_layers(trained):
-    _, anatomy, _, found = trained
+    _, diagnostics, _, found = trained
     assert (found["spectral"][:4] <= found["frobenius"][:4] * (1 + 1e-6)).all()
     assert found["path_norm"] <= np.prod(found["frobenius"][:4]) * (1 + 1e-6)
     assert ((found["overlap"][:4] >= 0) & (found["overlap"][:4] <= 1)).all() and (found["distance"][:4] > 0).all()
-    untouched = LayerDiagnostics(anatomy.engine, pictures(), 40, 8).measured()
+    untouched = LayerDiagnostics(diagnostics.engine, pictures(), 40, 8).measure()
     assert (untouched["overlap"][:4] == 1).all() and (untouched["distance"][:4] == 0).all()
 
 
 def test_a_network_that_is_not_finite_is_nan_throughout(trained):
-    engine, anatomy, *_ = trained
+    engine, diagnostics, *_ = trained
     engine.net.p[:] = np.inf
-    assert all(np.isnan(v).all() for v in anatomy.measured().values())
+    assert all(np.isnan(v).all() for v in diagnostics.measure().values())

@@ -17,7 +17,18 @@ import xarray as xr
 
 from deepmech_book.bench.judge import in_words, leaderboard
 from deepmech_book.bench.measures import MEASURES, Measure
-from deepmech_book.sweeps.extras.zoo import DATASETS, LEVELS, SIZE, STARS, STOPS, VERSION, later, made, settings_of, zoo
+from deepmech_book.sweeps.extras.zoo import (
+    DATASETS,
+    LEVELS,
+    SIZE,
+    STARS,
+    STOPS,
+    VERSION,
+    later,
+    settings_of,
+    train_number,
+    zoo,
+)
 from deepmech_book.sweeps.shipped import result
 
 __all__ = ["cli_bench", "cli_zoo", "own_measures", "record"]
@@ -95,7 +106,7 @@ def cli_zoo(number: int, *, again: bool = False, seed: int = 0) -> str:
     settings = settings_of(number)
     ships = seed == 0 and number < SIZE * STARS
     shipped = result(zoo(settings["data"])).sel(number=number, drop=True) if ships else None
-    here = made(number, seed) if again or shipped is None else None
+    here = train_number(number, seed) if again or shipped is None else None
     lines = [f"network {number} of {VERSION}:", *(f"  {name} = {value}" for name, value in settings.items())]
     for stop in STOPS:
         now = (shipped if here is None else here).sel(stop=stop)  # type: ignore[union-attr]

@@ -285,7 +285,7 @@ def trajectories(
     fig.set_figheight(0.6 + (tall + 1.1 * (len(parts) - 1)) * n_rows)
     grid = fig.subplots(len(parts) * n_rows, columns, squeeze=False, sharex=True, height_ratios=parts * n_rows)
     t, colours = load[time].values, style.sequential_colours(load.sizes[layer])
-    names, room = [style.format_number(n) for n in load[layer].values], 0.07 * columns
+    names, margin = [style.format_number(n) for n in load[layer].values], 0.07 * columns
     for ax in grid.flat[len(titles) * len(parts) :]:
         ax.set_visible(False)
     for k, (name, loads) in enumerate(zip(titles, load.values, strict=True)):
@@ -293,7 +293,7 @@ def trajectories(
         ax.set_title(wrapped(name, columns), loc="left")
         for curve, colour in zip(loads, colours, strict=True):
             ax.plot(t, curve, color=colour, lw=1.6)
-        ax.set_xlim(t[0], t[-1] + room * np.ptp(t))
+        ax.set_xlim(t[0], t[-1] + margin * np.ptp(t))
         few_ticks(ax, columns)
         if force is not None:
             (lower,) = below
@@ -308,5 +308,5 @@ def trajectories(
             lowest.set_xlabel(x_label)
             lowest.tick_params(labelbottom=True)
         ends = [(t[-1], float(c[-1]), n, colour) for c, n, colour in zip(loads, names, colours, strict=True)]
-        end_labels(ax, ends, tall - 0.6, edge=1 / (1 + room) - 0.01)
+        end_labels(ax, ends, tall - 0.6, edge=1 / (1 + margin) - 0.01)
     return fig

@@ -182,12 +182,12 @@ def pictured(draw: Callable[..., Any]) -> Callable[..., Picture]:
         def on(fig: Figure) -> None:
             draw(*args, **how, **({"ax": fig.subplots()} if on_axes else {"fig": fig}))
 
-        made = Picture(on, alt=alt, height=3.9, figure=figure)
+        drawing = Picture(on, alt=alt, height=3.9, figure=figure)
         given = signature.bind_partial(*args, **how).arguments
         if draw.__name__ in SHADED:
-            made.kind += " dm-shaded"
-        made.data = dataset(dict(arrays_in({**given, **given.pop("how", {})})), made.alt)
-        return made
+            drawing.kind += " dm-shaded"
+        drawing.data = dataset(dict(arrays_in({**given, **given.pop("how", {})})), drawing.alt)
+        return drawing
 
     return picture
 

@@ -77,11 +77,11 @@ class Report:
         if self.reason:
             return f"{self.source}: not recomputed here: {self.reason}"
         whole = "a part of each of " if self.in_part else ""
-        said = "equal" if self.largest == 0 else f"equal to {self.largest:.1g} of each number"
-        said = f"DIFFERENT: {'; '.join(self.wrong)}" if self.wrong else said
+        words = "equal" if self.largest == 0 else f"equal to {self.largest:.1g} of each number"
+        words = f"DIFFERENT: {'; '.join(self.wrong)}" if self.wrong else words
         if not self.cells:
-            return f"{self.source}: {said}"
-        return f"{self.source}: recomputed {whole}{len(self.cells)} of {self.of} cells (seed {self.seed}): {said}"
+            return f"{self.source}: {words}"
+        return f"{self.source}: recomputed {whole}{len(self.cells)} of {self.of} cells (seed {self.seed}): {words}"
 
 
 def read_record(folder: Path) -> dict[str, dict[str, Any]]:
@@ -103,14 +103,14 @@ def read_record(folder: Path) -> dict[str, dict[str, Any]]:
 def _is_entry(entry: Any) -> bool:
     """Whether it has the form of an entry; whether it is true, :func:`verify` says."""
     try:
-        made, source = entry.get("made", {"on": "", "versions": ""}), entry.get("source", ["", ""])
+        origin, source = entry.get("made", {"on": "", "versions": ""}), entry.get("source", ["", ""])
         of = entry["of"]
         return (
             isinstance(entry["file"], str)
             and isinstance(source, list)
             and type(of) is int
             and all(_is_number(entry.get(name, 0)) for name in ("seconds", "part_seconds"))
-            and all(isinstance(word, str) for word in (made["on"], made["versions"], *source, *_texts_of(entry)))
+            and all(isinstance(word, str) for word in (origin["on"], origin["versions"], *source, *_texts_of(entry)))
             and len(source) == 2
             and all(
                 all(isinstance(one[word], str) for word in ("code", "on"))
@@ -168,8 +168,8 @@ def add_entry(path: Path, dataset: xr.Dataset, of: int, left_out: Collection[str
     }
     if left_out:
         fresh["left_out"] = sorted(left_out)
-    if (key := dataset.attrs.get("data")) and (found := next(path.parent.glob(f"*-{key}.nc"), None)):
-        fresh |= {"source": [found.name, checksum(found)]}
+    if (key := dataset.attrs.get("data")) and (file := next(path.parent.glob(f"*-{key}.nc"), None)):
+        fresh |= {"source": [file.name, checksum(file)]}
     _change(path, lambda old: {**fresh, "recomputed": []})
 
 

@@ -108,11 +108,11 @@ def result(sweep: Sweep) -> xr.Dataset:
         If a shipped file is not the one of the record.
     """
     where = folder()
-    if where is not None and (found := shipped(sweep, where)) is not None:
-        path, whole = found
+    if where is not None and (match := shipped(sweep, where)) is not None:
+        path, whole = match
         if path not in _read:
             entry = record.read_entry(path)
-            dataset = _opened(path, whole)
+            dataset = _open(path, whole)
             words = record.recomputed_in_words(entry, whole.code)
             _log_access(whole, {"obtained": "shipped", "of": whole.n_cells, "source": path.stem, "words": words})
             _read[path] = dataset.assign_attrs(obtained=f"shipped with the book; {words}")
@@ -122,16 +122,16 @@ def result(sweep: Sweep) -> xr.Dataset:
         raise ValueError(f"DEEPMECH_STORES = {stores!r}: is no folder; name one for unfinished sweeps, or unset it")
     store = Path(stores) / f"{sweep.name}-{sweep.key}-{sweep.code}" if stores else None
     _announce(sweep, where)
-    made = run(sweep, store)
+    runs = run(sweep, store)
     _log_access(sweep, {"obtained": "computed", "of": sweep.n_cells})
-    return made.assign_attrs(obtained="computed by this code")
+    return runs.assign_attrs(obtained="computed by this code")
 
 
 def shipped(sweep: Sweep, where: Path) -> tuple[Path, Sweep] | None:
     """The file in the folder ``where`` that holds a sweep, and the whole of which it is a part, if there is one."""
     if (path := where / filename(sweep)).exists():
         return path, sweep
-    wholes = ((path, sweep_in(path)) for path in _named(sweep, where))
+    wholes = ((path, sweep_in(path)) for path in _files_of(sweep, where))
     return next(((path, whole) for path, whole in wholes if whole.contains(sweep)), None)
 
 
@@ -143,7 +143,7 @@ def part_of(dataset: xr.Dataset, sweep: Sweep) -> xr.Dataset:
     return mine.assign_attrs(spec=json.dumps(sweep.to_json()), sweep_key=sweep.key)
 
 
-def _named(sweep: Sweep, where: Path) -> list[Path]:
+def _files_of(sweep: Sweep, where: Path) -> list[Path]:
     """The shipped files of a sweep's name, whatever their grids."""
     return sorted(where.glob(f"{sweep.name}-{'[0-9a-f]' * 16}.nc"))
 
@@ -154,20 +154,20 @@ def sweep_in(path: Path) -> Sweep:
         return sweep_of(dataset)
 
 
-def _opened(path: Path, sweep: Sweep) -> xr.Dataset:
+def _open(path: Path, sweep: Sweep) -> xr.Dataset:
     try:
         dataset = read_netcdf(path)
-        found = sweep_of(dataset)
+        inside = sweep_of(dataset)
     except (OSError, KeyError, ValueError) as error:
         raise StaleError(f"{path}: is no shipped result ({error}); restore the file") from None
-    if found.key != sweep.key or dataset.attrs.get("data", sweep.data) != sweep.data:
-        raise StaleError(f"{path} holds sweep {found.key}, not {sweep.key}: it was renamed or damaged")
+    if inside.key != sweep.key or dataset.attrs.get("data", sweep.data) != sweep.data:
+        raise StaleError(f"{path} holds sweep {inside.key}, not {sweep.key}: it was renamed or damaged")
     return dataset
 
 
 def _announce(sweep: Sweep, where: Path | None) -> None:
     """Say on standard error that a sweep is computed, and how shipped files of its name differ from it."""
-    near = [] if where is None else _named(sweep, where)
+    near = [] if where is None else _files_of(sweep, where)
     words = "no shipped result has its name"
     if near:
         words = f"{', '.join(f.name for f in near)} differs in {', '.join(sweep.differences(sweep_in(near[0])))}"

@@ -75,10 +75,10 @@ def verify(
         A difference is no error: see :attr:`Report.passed`.
     """
     checks.check_int("verify: n", n)
-    files = found_at(path)
+    files = files_at(path)
     if minutes is None:
         for file in files:
-            yield _verified(file, n, seed, whole, trust, accept)
+            yield _verify(file, n, seed, whole, trust, accept)
         return
     end, share = time.monotonic() + 60 * minutes, 60 * minutes / len(files)
     entries = {file: _entry(file) for file in files}
@@ -92,7 +92,7 @@ def verify(
             # Of dear cells a share is less than one, and one is taken as often as that says.
             count = min(int(share / costs[files[i]] + chances[i]), entries[files[i]]["of"])
             if count and count * costs[files[i]] <= end - time.monotonic():
-                yield _verified(files[i], count, None, whole, trust, accept)
+                yield _verify(files[i], count, None, whole, trust, accept)
 
 
 def _entry(file: Path) -> dict[str, Any]:
@@ -104,7 +104,7 @@ def _entry(file: Path) -> dict[str, Any]:
     return {"of": cells, "seconds": float(whole.attrs["wall_seconds"]) / cells}
 
 
-def _verified(file: Path, n: int, seed: int | None, whole: bool, trust: Collection[str], accept: bool) -> Report:
+def _verify(file: Path, n: int, seed: int | None, whole: bool, trust: Collection[str], accept: bool) -> Report:
     store = file.is_dir()
     entry = {} if store else record.read_entry(file)
     try:
@@ -132,7 +132,7 @@ def wrong_words(name: str, sweep: Sweep, dataset: xr.Dataset, entry: Mapping[str
     sweep, dataset, entry : Sweep, xarray.Dataset, dict
         What the file holds, and its entry in the record.
     """
-    said = record.describe(dataset)
+    origin = record.describe(dataset)
     true: dict[str, tuple[Any, Any]] = {
         "the file's name": (name, f"{sweep.name}-{sweep.key}.nc"),
         "attribute 'sweep'": (dataset.attrs.get("sweep"), sweep.name),
@@ -142,8 +142,8 @@ def wrong_words(name: str, sweep: Sweep, dataset: xr.Dataset, entry: Mapping[str
         "the grid": (tuple(dataset.sizes.get(d) for d in sweep.grid.dims), sweep.grid.shape),
         "the record's number of cells": (entry["of"], sweep.n_cells),
         "the record's seconds a cell": (entry["seconds"], record.cell_seconds(dataset, sweep.n_cells)),
-        "where it was made": (said["made"], entry.get("made", said["made"])),
-        "the types of variables": (said["variables"], entry.get("variables", said["variables"])),
+        "where it was made": (origin["made"], entry.get("made", origin["made"])),
+        "the types of variables": (origin["variables"], entry.get("variables", origin["variables"])),
     }
     wrong = [f"{what} is {is_so!r}, not {should!r}" for what, (is_so, should) in true.items() if is_so != should]
     needed = ("device", "dtype", "wall_seconds", "machine", "versions")
@@ -151,7 +151,7 @@ def wrong_words(name: str, sweep: Sweep, dataset: xr.Dataset, entry: Mapping[str
     return tuple(wrong)
 
 
-def found_at(path: str | Path) -> list[Path]:
+def files_at(path: str | Path) -> list[Path]:
     """The store or the shipped files at ``path``; a ValueError if there are none."""
     path = Path(path)
     if (path / "manifest.json").exists():
@@ -214,7 +214,7 @@ def compare(
     wrong += [f"{name!r} is computed and missing" for name in sorted(computed - names - {*entry.get("left_out", [])})]
     for name in sorted(names & computed):
         old, new = stored[name], again[name]
-        if words := _otherwise(old, new):
+        if words := _difference_in_words(old, new):
             wrong.append(f"{name!r} {words}")
             continue
         old, scale = old.isel(cell=cells), _typical(old.values)
@@ -264,7 +264,7 @@ def _limits(
     return min(near, most), most, f" (the largest ever seen is {largest:.2g})"
 
 
-def _otherwise(old: xr.DataArray, new: xr.DataArray) -> str:
+def _difference_in_words(old: xr.DataArray, new: xr.DataArray) -> str:
     """What a variable or a coordinate is said to be otherwise than computed: its dimensions, type or attributes."""
     if set(old.dims) != set(new.dims):
         return f"has dimensions {list(old.dims)}, computed is {list(new.dims)}"
@@ -287,7 +287,7 @@ def _wrong_labels(sweep: Sweep, dataset: xr.Dataset, stored: xr.Dataset, again: 
                 wrong.append(f"coordinate {name!r} lacks values that are computed")
         elif values.dims != expected.dims or not equal_bits(values.values, expected.values):
             wrong.append(f"coordinate {name!r} is not as computed")
-        if expected is not None and (words := _otherwise(values, expected)):
+        if expected is not None and (words := _difference_in_words(values, expected)):
             wrong.append(f"coordinate {name!r} {words}")
     if not part:
         of_these = {name for name, one in again.coords.items() if one.dims and set(one.dims) <= set(stored.dims)}

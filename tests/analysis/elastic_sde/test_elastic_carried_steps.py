@@ -20,7 +20,7 @@ TIMES = np.array([*sweeps.PAST, *sweeps.LATER])
 
 def test_all_steps_of_a_linear_model_are_its_gradient_descent():
     """Every direction was measured, and outputs are linear in the weights: nothing is left out."""
-    amounts = sweeps.follow(X @ W, Y, X @ BASIS, np.eye(len(BASIS)), 0.5, [10.0, 40.0])
+    amounts = sweeps.step_amounts(X @ W, Y, X @ BASIS, np.eye(len(BASIS)), 0.5, [10.0, 40.0])
     w, small = W.copy(), 0.005
     for _ in range(round(40 * 0.5 / small)):
         p = np.exp(X @ w) / np.exp(X @ w).sum(1, keepdims=True)
@@ -36,7 +36,7 @@ def test_steps_may_be_mixed_and_doubled_without_changing_what_is_foretold(draw):
     ways = []
     for steps in (few, mixed):
         flat = steps.reshape(len(steps), -1)
-        amounts = sweeps.follow(X @ W, Y, X @ steps, flat @ flat.T, 0.5, [5.0, 20.0])
+        amounts = sweeps.step_amounts(X @ W, Y, X @ steps, flat @ flat.T, 0.5, [5.0, 20.0])
         ways.append(np.tensordot(amounts, X @ steps, 1))
     assert ways[1] == pytest.approx(ways[0], abs=0.02)
 

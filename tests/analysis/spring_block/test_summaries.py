@@ -186,7 +186,7 @@ def test_the_order_of_cells_and_dimensions_does_not_matter(order):
 
 def test_networks_are_trained_on_the_first_samples_and_validated_on_the_others():
     short = {"values": [0.0, 0.2], "slopes": [0.0], "n_seeds": 2}
-    part = networks.validated("dropout", "digits", **short, training={"epochs": 40})
+    part = networks.with_validation("dropout", "digits", **short, training={"epochs": 40})
     accuracy = run(part)["accuracy_validation"]
     # 200 of the 1,000 digits are held out.
     np.testing.assert_allclose((accuracy * 200) % 1, 0, atol=1e-9)

@@ -74,22 +74,22 @@ def table_of_numbers(load: xr.DataArray, fit: xr.Dataset) -> pd.DataFrame:
     ----------
     load, fit : as for :func:`in_order`.
     """
-    words = {
+    titles = {
         "friction_right": "friction to the right", "friction_left": "friction to the left", "noise_bar": "noise",
         "time": "time",
     }  # fmt: skip
-    fitted = {said: fit[name] for name, said in words.items()}
-    beside = {
+    fitted = {title: fit[name] for name, title in titles.items()}
+    rivals = {
         "friction to the right − to the left": fit["friction_right"] - fit["friction_left"],
         "bend of the last curve, no fit": curvature(load.isel(at_epoch=-1), "layer"),
     }
     rows = {
-        said: {f"with {parameter}": float(follows(number, parameter).mean()) for parameter in ("dropout", "slope")}
-        for said, number in (fitted | beside).items()
+        title: {f"with {parameter}": float(follows(number, parameter).mean()) for parameter in ("dropout", "slope")}
+        for title, number in (fitted | rivals).items()
     }
-    for said, number in fitted.items():
+    for title, number in fitted.items():
         ends = {"share at the smallest": number.min(), "share at the largest": number.max()}
-        rows[said] |= {name: float((number == end).mean()) for name, end in ends.items()}
+        rows[title] |= {name: float((number == end).mean()) for name, end in ends.items()}
     return pd.DataFrame(rows).T.map(lambda one: "–" if np.isnan(one) else f"{one:.2f}")
 
 

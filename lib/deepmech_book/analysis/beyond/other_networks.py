@@ -54,11 +54,11 @@ def table_of_corners(trained: Mapping[str, xr.Dataset], untrained: Mapping[str, 
     signs = xr.DataArray([1.0, -1.0], {"corner": CORNERS}, "corner")
     rows = {}
     for kind, one in trained.items():
-        found = estimate(signs * corners(one), "seed", "symmetric")
+        bend = estimate(signs * corners(one), "seed", "symmetric")
         columns = {
-            "curvature": found.value,
-            "from": found.low,
-            "to": found.high,
+            "curvature": bend.value,
+            "from": bend.low,
+            "to": bend.high,
             "untrained": (signs * corners(untrained[kind])).mean("seed"),
         }
         rows[kind] = xr.Dataset(columns).to_dataframe()

@@ -31,13 +31,13 @@ def simulated(
         Over ``truth``, ``samples`` (of all classes), ``estimate`` and ``draw``; nan where there is no D.
     """
     samples = [n_classes * count for count in per_class]
-    found = np.empty((len(truths), len(samples), len(FORMS), draws))
+    values = np.empty((len(truths), len(samples), len(FORMS), draws))
     for i, j, draw in np.ndindex(len(truths), len(samples), draws):
         drawn = features(truths[i], samples[j], n_classes, draw, width=width)
         moments = ClassMoments(n_classes).update(*drawn)
-        found[i, j, :, draw] = [moments.separation(debias) for debias in FORMS.values()]
+        values[i, j, :, draw] = [moments.separation(debias) for debias in FORMS.values()]
     coords = {"truth": list(truths), "samples": samples, "estimate": list(FORMS), "draw": range(draws)}
-    return xr.DataArray(found, coords, name="D")
+    return xr.DataArray(values, coords, name="D")
 
 
 def soft_minimum(truth: xr.DataArray, samples: xr.DataArray, n_classes: int) -> xr.DataArray:
@@ -62,9 +62,9 @@ def coverage_by_law(tried: xr.Dataset) -> xr.DataArray:
         Of :func:`deepmech_book.sweeps.extras.coverage.coverage`: ``covered`` over ``population``, ``block``, …
     """
     of = tried["covered"].mean("block")
-    rows = [xr.concat([_held(of, law, n) for n in SAMPLES], xr.Variable("samples", list(SAMPLES))) for law in LAWS]
+    rows = [xr.concat([_covered(of, law, n) for n in SAMPLES], xr.Variable("samples", list(SAMPLES))) for law in LAWS]
     return xr.concat(rows, xr.Variable("law", list(LAWS)))
 
 
-def _held(share: xr.DataArray, law: str, n: int) -> xr.DataArray:
+def _covered(share: xr.DataArray, law: str, n: int) -> xr.DataArray:
     return share.sel(population=f"{law}, {n} samples", drop=True)

@@ -1,8 +1,8 @@
 """What a training step does to other samples, beside what logits let one infer (paper B, Eqs. 1 and 11, Fig. 3).
 
-``kernels`` are results of :func:`deepmech_book.sweeps.elastic_sde.tangent_kernel.measured`, moves to first order;
-``steps`` are results of :func:`~.tangent_kernel.stepped`, moves by whole steps. Both run over ``group``, groups of ten
-trials; the functions of single arrays take them with or without it.
+``kernels`` are results of :func:`deepmech_book.sweeps.elastic_sde.tangent_kernel.kernel_sweep`, moves to first order;
+``steps`` are results of :func:`~.tangent_kernel.step_sweep`, moves by whole steps. Both run over ``group``, groups of
+ten trials; the functions of single arrays take them with or without it.
 """
 
 from __future__ import annotations
@@ -68,11 +68,11 @@ def jackknifed(
     def estimated(function: Callable[[xr.Dataset], xr.DataArray]) -> Estimate:
         return jackknife(function(whole), function(fewer), over="group", scatter="symmetric")
 
-    found = estimated(measure)
+    result = estimated(measure)
     if null is None:
-        return found
+        return result
     less = estimated(lambda some: measure(some) - null(some))
-    return replace(found, null=null(whole), difference=less.interval)
+    return replace(result, null=null(whole), difference=less.interval)
 
 
 def block_share(kernel: xr.DataArray) -> xr.DataArray:

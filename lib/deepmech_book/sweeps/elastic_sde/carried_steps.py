@@ -3,7 +3,7 @@ r"""How far a measured step carries: a network is looked at once, and foretold f
 At one moment a whole step of training is taken apart: the training samples of each class, ordered by their loss, are
 cut into groups, and every group takes its share of the step alone, which is then undone. A later network is taken to be
 the one of the moment and amounts a of these steps. Its outputs are those of the moment and a times their measured
-changes, and the amounts follow the slope of the training loss (:func:`follow`). Nothing is fitted.
+changes, and the amounts follow the slope of the training loss (:func:`step_amounts`). Nothing is fitted.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def population(dataset: str = "mnist", networks: int = NETWORKS) -> Sweep:
     return sweep(VERSION, "elastic_sde.carried_steps", {"number": numbers}, {"name": dataset, **IMAGES}, **fixed)
 
 
-def follow(
+def step_amounts(
     outputs: np.ndarray, labels: np.ndarray, changes: np.ndarray, gram: np.ndarray, rate: float, times: Sequence[float]
 ) -> np.ndarray:
     r"""How much of each measured step is taken by each time: gradient descent among these steps alone.
@@ -100,7 +100,7 @@ def follow(
     --------
     One sample that a step moves by 1 along its own logit: it is taken ever more slowly.
 
-    >>> amounts = follow(np.zeros((1, 2)), np.array([0]), np.array([[[1.0, 0.0]]]), np.eye(1), 1.0, [0.01, 10.0])
+    >>> amounts = step_amounts(np.zeros((1, 2)), np.array([0]), np.array([[[1.0, 0.0]]]), np.eye(1), 1.0, [0.01, 10.0])
     >>> amounts.round(3).ravel().tolist()
     [0.005, 2.176]
     """
@@ -112,8 +112,8 @@ def follow(
         return inverse @ np.tensordot(changes, wanted - np.exp(log_softmax(now, 1)), 2)
 
     start = np.zeros(len(gram))
-    found = solve_ivp(slope, (0.0, times[-1]), start, "LSODA", list(times), rtol=1e-3, atol=1e-3)
-    return np.asarray(found.y.T)
+    output = solve_ivp(slope, (0.0, times[-1]), start, "LSODA", list(times), rtol=1e-3, atol=1e-3)
+    return np.asarray(output.y.T)
 
 
 @verification_policy(tolerance={"*": 5e-2})
@@ -163,8 +163,8 @@ def _row(number: int, images: Data, stop_loss: float, most: int, groups: int) ->
             start, end = epoch, round((LATER[-1] + WINDOW) * epoch)
             if start < FEWEST:
                 return _dataset({}, 0)
-            later = _foretold(engine, images, y, now, groups, [start * (t - 1) for t in LATER])
-            said = [path[start], *(_summary(*z, y, images.y_test) for z in later)]
+            later = _predict(engine, images, y, now, groups, [start * (t - 1) for t in LATER])
+            predicted = [path[start], *(_summary(*z, y, images.y_test) for z in later)]
     if not start:
         return _dataset({}, 0)
     came = []
@@ -172,7 +172,7 @@ def _row(number: int, images: Data, stop_loss: float, most: int, groups: int) ->
         after = 0 if t == 1 else WINDOW  # of what comes next nothing is known at the moment
         near = [one for e, one in path.items() if -WINDOW * start <= e - t * start <= max(after * start, 0.5)]
         came.append({name: np.mean([one[name] for one in near], 0) for name in near[0]})
-    return _dataset({"came": came, "foretold": said}, start)
+    return _dataset({"came": came, "foretold": predicted}, start)
 
 
 def _outputs(engine: Any, images: Data) -> tuple[np.ndarray, np.ndarray]:
@@ -193,7 +193,7 @@ def _summary(z: np.ndarray, test: np.ndarray, y: np.ndarray, y_test: np.ndarray)
     }
 
 
-def _foretold(
+def _predict(
     engine: Any, images: Data, y: np.ndarray, now: tuple[np.ndarray, np.ndarray], groups: int, epochs: list[float]
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Outputs of training and test samples after so many more epochs; the engine's network stays as it is."""
@@ -208,7 +208,7 @@ def _foretold(
             engine.net.p[:] = weights
     steps, (train, test) = np.stack(taken), (np.stack(part) for part in zip(*changed, strict=True))
     each = len(y) / int(engine.member.training.batch_size)
-    amounts = follow(now[0], y, train, steps @ steps.T, settings.learning_rate, [each * e for e in epochs])
+    amounts = step_amounts(now[0], y, train, steps @ steps.T, settings.learning_rate, [each * e for e in epochs])
     return [(now[0] + np.tensordot(a, train, 1), now[1] + np.tensordot(a, test, 1)) for a in amounts]
 
 
@@ -222,6 +222,6 @@ def _dataset(kept: dict[str, list[dict[str, Any]]], start: int) -> xr.Dataset:
         for name, values in out.items():
             values[i, len(times) - len(rows) :] = np.stack([row[name] for row in rows])
     bits = {"means": 7}  # a hundred numbers each time: of more bits they would weigh too much
-    found = xr.Dataset({name: (axes, rounded(out[name], bits.get(name, BITS))) for name, axes in dims.items()})
-    found = found.assign(epoch=np.float32(start or np.nan), diverged=not start)
-    return found.assign_coords(source=["came", "foretold"], time=list(times))
+    output = xr.Dataset({name: (axes, rounded(out[name], bits.get(name, BITS))) for name, axes in dims.items()})
+    output = output.assign(epoch=np.float32(start or np.nan), diverged=not start)
+    return output.assign_coords(source=["came", "foretold"], time=list(times))

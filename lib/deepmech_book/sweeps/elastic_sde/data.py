@@ -48,12 +48,12 @@ def images(
     """
     if dataset not in SETTINGS:
         raise ValueError(f"images: dataset = {dataset!r}: must be one of {', '.join(SETTINGS)}")
-    made = dataset in GEOMNIST
+    generated = dataset in GEOMNIST
     n_train, n_test = _sizes(dataset, per_class, validation)
     whole = load(dataset, n_train=n_train, n_test=n_test, seed=seed)
     if not 2 <= n_classes <= whole.n_classes:
         raise ValueError(f"images: n_classes = {n_classes!r}: {dataset} has 2 to {whole.n_classes}")
-    found = {}
+    parts = {}
     for split, n in (("train", per_class), ("test", validation)):
         labels = getattr(whole, f"y_{split}")
         own = [np.flatnonzero(labels == k) for k in range(n_classes)]
@@ -65,9 +65,9 @@ def images(
             own = [o[(len(o) * dice.uniform(f"{split} {k}", 0, n)).astype(int)] for k, o in enumerate(own)]
         chosen = np.sort(np.concatenate([o[:n] for o in own]))
         x = getattr(whole, f"x_{split}")[chosen]
-        found[f"x_{split}"], found[f"y_{split}"] = x if made else 2 * x - 1, labels[chosen]
+        parts[f"x_{split}"], parts[f"y_{split}"] = x if generated else 2 * x - 1, labels[chosen]
     mark = _mark(whole.fingerprint, n_classes, per_class, validation, replacement)
-    return replace(whole, **found, n_classes=n_classes, fingerprint=mark)
+    return replace(whole, **parts, n_classes=n_classes, fingerprint=mark)
 
 
 def fingerprint(dataset: str, n_classes: int, per_class: int, validation: int, *, replacement: bool = False) -> str:
@@ -88,5 +88,5 @@ def _sizes(dataset: str, per_class: int, validation: int) -> tuple[int | None, i
 
 
 def _mark(of: str, n_classes: int, per_class: int, validation: int, replacement: bool) -> str:
-    made = {"of": of, "classes": n_classes, "per_class": per_class, "validation": validation}
-    return digest(made | ({"replacement": True} if replacement else {}))
+    setting = {"of": of, "classes": n_classes, "per_class": per_class, "validation": validation}
+    return digest(setting | ({"replacement": True} if replacement else {}))

@@ -193,10 +193,10 @@ def fit(means: xr.DataArray, rule: str, *, first: Sequence[xr.Dataset] = ()) -> 
 def fit_all(means: xr.DataArray, rules: Sequence[str] = RULES) -> dict[str, xr.Dataset]:
     """:func:`fit` of several models, simple ones first; each also starts from those that it contains."""
     inside = {"one share": ("L",), "own first": ("L", "one share"), "all shares": ("own first",), "pairs": ("L",)}
-    found: dict[str, xr.Dataset] = {}
+    models: dict[str, xr.Dataset] = {}
     for rule in rules:
-        found[rule] = fit(means, rule, first=[found[r] for r in inside.get(rule, ()) if r in found])
-    return found
+        models[rule] = fit(means, rule, first=[models[r] for r in inside.get(rule, ()) if r in models])
+    return models
 
 
 def begins(groups: xr.DataArray) -> int:
@@ -238,8 +238,8 @@ def compare(groups: xr.DataArray, split: int, rules: Sequence[str] = RULES) -> x
         "unmoved", its first value.
     """
     own, other = halves(groups, split)
-    found = fit_all(own, rules)
-    paths = {rule: f["path"] for rule, f in found.items()}
+    models = fit_all(own, rules)
+    paths = {rule: f["path"] for rule, f in models.items()}
     dims = ("time", "class", "logit")
     own = own.transpose(*dims)
     paths |= {"other trials": own, "unmoved": own.isel(time=0, drop=True).broadcast_like(own).transpose(*dims)}
@@ -250,10 +250,10 @@ def compare(groups: xr.DataArray, split: int, rules: Sequence[str] = RULES) -> x
     return xr.Dataset(
         {
             "distance": (("model", "norm", "time"), np.array(rows)),
-            "share": (("rule", "pull", "direction"), np.stack([f["share"].values for f in found.values()])),
-            "factor": (("rule", "class", "other"), np.stack([f["factor"].values for f in found.values()])),
+            "share": (("rule", "pull", "direction"), np.stack([f["share"].values for f in models.values()])),
+            "factor": (("rule", "class", "other"), np.stack([f["factor"].values for f in models.values()])),
         },
-        {"model": list(paths), "rule": list(found), "norm": ["I", "L"], "time": groups["time"].values},
+        {"model": list(paths), "rule": list(models), "norm": ["I", "L"], "time": groups["time"].values},
     )
 
 
@@ -276,5 +276,5 @@ def fit_cells(cells: xr.Dataset, *, of: str) -> xr.Dataset:
     source = result(networks.as_published(of.removeprefix("elastic-")))
     groups = source.isel(first_seed=0)["group_mean"].rename(slow_time="time").astype(float)
     groups = groups.isel(time=slice(begins(groups), None))
-    made = xr.concat([compare(groups, cell["split"]) for cell in to_records(cells)], "cell")
-    return made.assign_attrs(device="cpu", dtype="float64")
+    output = xr.concat([compare(groups, cell["split"]) for cell in to_records(cells)], "cell")
+    return output.assign_attrs(device="cpu", dtype="float64")

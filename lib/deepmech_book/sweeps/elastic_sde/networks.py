@@ -229,8 +229,8 @@ def train_cells(cells: xr.Dataset, **fixed: Any) -> xr.Dataset:
 
         ``time`` is the middle of a block, in iterations. Numbers are rounded to :data:`BITS` bits, so that they pack.
     """
-    made = [_configuration(**{**fixed, **cell}) for cell in to_records(cells)]
-    return xr.concat(made, "cell").assign_attrs(device="cpu", dtype=fixed["dtype"])
+    parts = [_configuration(**{**fixed, **cell}) for cell in to_records(cells)]
+    return xr.concat(parts, "cell").assign_attrs(device="cpu", dtype=fixed["dtype"])
 
 
 def unequal(n_classes: int, rare: int, ratio: float) -> list[float]:
@@ -326,7 +326,7 @@ def _summary(log: xr.Dataset, k: int, thin: int, coarse: int, at: np.ndarray) ->
         return np.stack(parts, -1).reshape(-1, k, values.shape[-1])
 
     both = np.concatenate([z, ones], -1)
-    found = {
+    output = {
         "fine": sums(both, label, thin),
         "true": sums(both, true, thin),
         "slow": sums(both, label, coarse),
@@ -339,8 +339,8 @@ def _summary(log: xr.Dataset, k: int, thin: int, coarse: int, at: np.ndarray) ->
         "label": every["label"].values[:, at],
     }
     for name in ("validation_loss", "validation_accuracy"):
-        found[name] = every[name].values if name in every else np.empty((every.sizes["trial"], 0))
-    return found
+        output[name] = every[name].values if name in every else np.empty((every.sizes["trial"], 0))
+    return output
 
 
 def _mean(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -37,7 +37,7 @@ EXPERIMENT = "elastic networks"
 """That of the networks whose logits the other pages use: the same seeds are the same networks."""
 
 
-def measured(dataset: str = "geomnist", n_trials: int = 100) -> Sweep:
+def kernel_sweep(dataset: str = "geomnist", n_trials: int = 100) -> Sweep:
     """Kernels of the trials on the page on effects, measured 41 times between eight samples of each class.
 
     Three classes of 3,000 training samples each; ``n_trials``, a multiple of ten, have the seeds from 0. What is looked
@@ -46,7 +46,7 @@ def measured(dataset: str = "geomnist", n_trials: int = 100) -> Sweep:
 
     Examples
     --------
-    >>> measured("geomnist", 20).grid.shape
+    >>> kernel_sweep("geomnist", 20).grid.shape
     (2,)
     """
     if n_trials < GROUP or n_trials % GROUP:
@@ -88,9 +88,11 @@ def measure_cells(
     for group in groups(cells, at, per_class, **which):
         with one_thread():
             trials = [_kernels(trial, per_class) for trial in group]
-        found = {name: np.mean([t[name] for t in trials], 0) for name in ("kernel", "move", "move_frozen", "logits")}
-        found["mean"] = _block_means([t["log"] for t in trials], [t["label"] for t in trials], which["n_classes"], thin)
-        rows.append(found)
+        output = {name: np.mean([t[name] for t in trials], 0) for name in ("kernel", "move", "move_frozen", "logits")}
+        output["mean"] = _block_means(
+            [t["log"] for t in trials], [t["label"] for t in trials], which["n_classes"], thin
+        )
+        rows.append(output)
     square = ("cell", "time", "class")
     dims = {
         "kernel": (*square, "other"), "move": (*square, "trained", "logit"), "logits": (*square, "logit"),
@@ -154,16 +156,16 @@ def _kernels(trial: Trial, per_class: int) -> dict[str, Any]:
     data, k, rate = trial.data, trial.data.n_classes, trial.engine.rate
     samples = torch.from_numpy(np.asarray(data.x_test[trial.chosen], np.float32))
     module, frozen = LeNet(data.shape[0], k), None
-    found: dict[str, list[np.ndarray]] = {name: [] for name in ("kernel", "move", "move_frozen", "logits")}
+    output: dict[str, list[np.ndarray]] = {name: [] for name in ("kernel", "move", "move_frozen", "logits")}
     for _ in trial.stops():
         load_weights(module, trial.engine.weights())
         theta, z = tangent_kernel(module, samples)
         frozen = theta if frozen is None else frozen
         for name, kernel in (("move", theta), ("move_frozen", frozen)):
-            found[name].append(rate * class_moves(kernel, z, k))
-        found["kernel"].append(class_blocks(np.einsum("aibi->ab", theta) / k, k))
-        found["logits"].append(z.reshape(k, per_class, k).mean(1))
-    return {name: np.stack(v) for name, v in found.items()} | {"log": trial.log, "label": trial.label}
+            output[name].append(rate * class_moves(kernel, z, k))
+        output["kernel"].append(class_blocks(np.einsum("aibi->ab", theta) / k, k))
+        output["logits"].append(z.reshape(k, per_class, k).mean(1))
+    return {name: np.stack(v) for name, v in output.items()} | {"log": trial.log, "label": trial.label}
 
 
 def load_weights(module: LeNet, weights: list[tuple[np.ndarray, np.ndarray]]) -> None:
@@ -225,15 +227,15 @@ def _block_means(logs: list[np.ndarray], labels: list[np.ndarray], k: int, thin:
     return np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
 
 
-def stepped(dataset: str = "geomnist", n_trials: int = 100) -> Sweep:
-    """The first trials of :func:`measured`, stopped at the same times, with the same samples.
+def step_sweep(dataset: str = "geomnist", n_trials: int = 100) -> Sweep:
+    """The first trials of :func:`kernel_sweep`, stopped at the same times, with the same samples.
 
     Examples
     --------
-    >>> stepped().grid.shape
+    >>> step_sweep().grid.shape
     (10,)
     """
-    like = measured(dataset, n_trials)
+    like = kernel_sweep(dataset, n_trials)
     return replace(
         like,
         name=f"finite-steps-{dataset}",
@@ -257,23 +259,23 @@ def step_cells(cells: xr.Dataset, *, iterations: int, every: int, per_class: int
         Over ``cell``, ``move`` and ``logits`` as of :func:`measure_cells`, but of whole steps.
     """
     at = np.arange(0, iterations + 1, every)
-    found = np.stack([np.mean([_moves(one) for one in group], 0) for group in groups(cells, at, per_class, **which)])
+    output = np.stack([np.mean([_moves(one) for one in group], 0) for group in groups(cells, at, per_class, **which)])
     out = {
-        "move": (("cell", "time", "class", "trained", "logit"), rounded(found[:, :, :, :-1])),
-        "logits": (("cell", "time", "class", "logit"), rounded(found[:, :, :, -1])),
+        "move": (("cell", "time", "class", "trained", "logit"), rounded(output[:, :, :, :-1])),
+        "logits": (("cell", "time", "class", "logit"), rounded(output[:, :, :, -1])),
     }
     return xr.Dataset(out, {"time": at.astype(float)}, {"device": "cpu", "dtype": "float32"})
 
 
 def _moves(trial: Trial) -> np.ndarray:
     """Moves by class (time, class, trained, logit) with, behind the last class trained on, the logits themselves."""
-    data, k, found = trial.data, trial.data.n_classes, []
+    data, k, output = trial.data, trial.data.n_classes, []
     samples, labels = padded(data.x_test[trial.chosen], data.shape[0], "float32"), data.y_test[trial.chosen]
     for _ in trial.stops():
         moves, z = finite_moves(trial.engine, samples, labels)
         means = z.reshape(k, -1, k).mean(1)
-        found.append(np.concatenate([class_blocks(moves, k), means[:, None]], 1))
-    return np.stack(found)
+        output.append(np.concatenate([class_blocks(moves, k), means[:, None]], 1))
+    return np.stack(output)
 
 
 def finite_moves(engine: CompiledLeNet, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

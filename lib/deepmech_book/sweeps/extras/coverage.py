@@ -101,8 +101,8 @@ def try_intervals(cells: xr.Dataset, draws: int, truth: float) -> xr.Dataset:
         Over ``cell`` and ``estimate``: ``error`` of D and its ``square``, means over the draws that have a D,
         ``covered``, and ``unresolved``, the share of draws without a D; these hold nothing.
     """
-    found = np.empty((cells.sizes["cell"], len(FORMS), 3, draws))
-    for into, cell in zip(found, to_records(cells), strict=True):
+    output = np.empty((cells.sizes["cell"], len(FORMS), 3, draws))
+    for into, cell in zip(output, to_records(cells), strict=True):
         law, classes, n, width = POPULATIONS[cell["population"]]
         for i in range(draws):
             x, y = map(torch.tensor, features(truth, n, classes, draws * cell["block"] + i, law, width))
@@ -110,7 +110,7 @@ def try_intervals(cells: xr.Dataset, draws: int, truth: float) -> xr.Dataset:
             for form, debias in enumerate(FORMS.values()):
                 value = moments.separation(debias)
                 into[form, :, i] = value, *jackknife(value, moments.leave_one_out(debias), scatter="symmetric").interval
-    d, low, high = np.moveaxis(found, 2, 0)
+    d, low, high = np.moveaxis(output, 2, 0)
     measured = {
         "error": np.nanmean(d, -1) - truth,
         "square": np.nanmean((d - truth) ** 2, -1),
@@ -191,8 +191,8 @@ def try_methods(cells: xr.Dataset, draws: int) -> xr.Dataset:
     Dataset
         Over ``cell`` and ``method``: ``covered``, and ``width``, the mean length of the interval.
     """
-    found = np.empty((cells.sizes["cell"], len(METHODS), 2, draws))
-    for into, cell in zip(found, to_records(cells), strict=True):
+    output = np.empty((cells.sizes["cell"], len(METHODS), 2, draws))
+    for into, cell in zip(output, to_records(cells), strict=True):
         population, n = cell["population"], int(cell["samples"])
         weights, truth, _ = DRAWN[population]
         for i in range(draws):
@@ -208,7 +208,7 @@ def try_methods(cells: xr.Dataset, draws: int) -> xr.Dataset:
             ends.append(tuple(np.nanquantile(again, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])))
             low, high = np.array(ends).T
             into[:, 0, i], into[:, 1, i] = (low <= truth) & (truth <= high), high - low
-    covered, width = found.mean(-1).transpose(2, 0, 1)
+    covered, width = output.mean(-1).transpose(2, 0, 1)
     return xr.Dataset(
         {"covered": (("cell", "method"), covered), "width": (("cell", "method"), width)}, {"method": list(METHODS)}
     )

@@ -65,7 +65,7 @@ class LayerDiagnostics:
         self.samples = split(images, n_validation)
         self.start = [w.copy() for w in self._weights()]
 
-    def nothing(self) -> dict[str, np.ndarray]:
+    def missing(self) -> dict[str, np.ndarray]:
         """What is measured of no network: nan."""
         size = {"split": len(SPLITS), "layer": self.deepest, "map": self.deepest}
         return {name: np.full([size[d] for d in dims], np.nan) for name, dims in self.DIMS.items()}
@@ -76,59 +76,59 @@ class LayerDiagnostics:
         return float(np.mean(cross_entropy(self.engine.features(x)[1], y)))
 
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")
-    def measured(self, untrained: bool = False) -> dict[str, np.ndarray]:
+    def measure(self, untrained: bool = False) -> dict[str, np.ndarray]:
         """All of :data:`DIMS`, of the network as it is now; nan throughout if it is not finite.
 
         Of an ``untrained`` network only what training samples say.
         """
-        found, net = self.nothing(), self._affine()
+        output, net = self.missing(), self._affine()
         for s, (x, y) in enumerate(self.samples.values()):
             if s and untrained:
                 break
             linear, bent, activations, out = self._forward(x, *net)
             if not all(np.isfinite(a).all() for a in (*activations, out)):
-                return self.nothing()
-            found["accuracy"][s] = np.mean(out.argmax(1) == y)
-            found["loss"][s] = np.mean(cross_entropy(out, y))
+                return self.missing()
+            output["accuracy"][s] = np.mean(out.argmax(1) == y)
+            output["loss"][s] = np.mean(cross_entropy(out, y))
             classes = out.shape[1]
             if s < len(MEASURED):
-                found["load_curve"][s, : len(activations)] = [_separation(a, y, classes) for a in activations]
+                output["load_curve"][s, : len(activations)] = [_separation(a, y, classes) for a in activations]
             if s == 0:
                 place = slice(1, len(activations))
-                found["load_linear"][place] = [_separation(h, y, classes) for h in linear]
-                found["load_norm"][place] = [_separation(z, y, classes) for z in bent]
-                found["load_curve_hat"][: len(activations)] = [
+                output["load_linear"][place] = [_separation(h, y, classes) for h in linear]
+                output["load_norm"][place] = [_separation(z, y, classes) for z in bent]
+                output["load_curve_hat"][: len(activations)] = [
                     data_separation(a, y, metric="D_hat", n_classes=classes) for a in activations
                 ]
-                self._of_training(found, bent, activations, out, y, net)
-        return found
+                self._of_training(output, bent, activations, out, y, net)
+        return output
 
-    def _of_training(self, found: Any, bent: Any, activations: Any, out: np.ndarray, y: np.ndarray, net: Any) -> None:
+    def _of_training(self, output: Any, bent: Any, activations: Any, out: np.ndarray, y: np.ndarray, net: Any) -> None:
         gains, shifts = net
         depth, n, weights = len(self.start), len(y), self._weights()
         others = out.copy()
         others[np.arange(n), y] = -np.inf
-        found["margin"][...] = np.quantile(out[np.arange(n), y] - others.max(1), 0.1)
+        output["margin"][...] = np.quantile(out[np.arange(n), y] - others.max(1), 0.1)
         folded = [weights[0] * gains[0], *(w * np.float32(self.engine.member.scale) for w in weights[1:])]
         folded = [w * gains[i][:, None] if i < depth else w for i, w in enumerate(folded, start=1)]
         squares = [np.square(w.astype(np.float64)) for w in folded]
         paths = np.ones(folded[0].shape[1])
         for square in squares:
             paths = square @ paths
-        found["path_norm"][...] = np.sqrt(paths.sum())
+        output["path_norm"][...] = np.sqrt(paths.sum())
         slopes = self._backward(bent, out, y, gains, weights)
         means: list[np.ndarray] = []
         for i, (w, first, a, d) in enumerate(zip(weights, self.start, activations, slopes, strict=True)):
-            found["frobenius"][i] = np.sqrt(squares[i].sum())
-            found["spectral"][i] = np.linalg.norm(folded[i], 2)
-            found["distance"][i] = np.linalg.norm(w - first) / np.linalg.norm(first)
-            found["overlap"][i] = np.mean(np.abs(w - first) < first.std() / 10)
+            output["frobenius"][i] = np.sqrt(squares[i].sum())
+            output["spectral"][i] = np.linalg.norm(folded[i], 2)
+            output["distance"][i] = np.linalg.norm(w - first) / np.linalg.norm(first)
+            output["overlap"][i] = np.mean(np.abs(w - first) < first.std() / 10)
             mean, length = d.T @ a / n, np.square(d).sum(1)
-            found["gradient"][i] = np.square(mean).sum()
-            found["noise_weights"][i] = np.mean(length * np.square(a).sum(1)) - np.square(mean).sum()
-            found["noise_bias"][i] = np.mean(length) - np.square(d.mean(0)).sum()
+            output["gradient"][i] = np.square(mean).sum()
+            output["noise_weights"][i] = np.mean(length * np.square(a).sum(1)) - np.square(mean).sum()
+            output["noise_bias"][i] = np.mean(length) - np.square(d.mean(0)).sum()
             means.append(mean)
-        loss, x = float(found["loss"][0]), self.samples["train"][0]
+        loss, x = float(output["loss"][0]), self.samples["train"][0]
 
         def rise(changed: list[np.ndarray]) -> float:
             out = self._forward(x, gains, shifts, changed)[3]
@@ -138,11 +138,11 @@ class LayerDiagnostics:
         for draw in range(DRAWS):
             noise = [Stream.of("sharpness").normal(f"weight {i}", draw, w.shape) for i, w in enumerate(weights)]
             shaken.append(rise([w * (1 + RANDOM * e.astype(np.float32)) for w, e in zip(weights, noise, strict=True)]))
-        found["sharpness_random"][...] = np.mean(shaken)
+        output["sharpness_random"][...] = np.mean(shaken)
         # Relative to the weights, a step uphill is along w ∂loss/∂w.
         length = np.sqrt(sum(np.square(w * g).sum() for w, g in zip(weights, means, strict=True)))
         far = np.float32(WORST / max(float(length), 1e-30))
-        found["sharpness_worst"][...] = rise([w + far * w * w * g for w, g in zip(weights, means, strict=True)])
+        output["sharpness_worst"][...] = rise([w + far * w * w * g for w, g in zip(weights, means, strict=True)])
 
     def _weights(self) -> list[np.ndarray]:
         e = self.engine

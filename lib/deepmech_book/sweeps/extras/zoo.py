@@ -108,12 +108,12 @@ def zoo(dataset: str = "mnist", stars: int = STARS) -> Sweep:
     >>> sum(zoo(name, 10).n_cells for name in ("mnist", "fashion-mnist"))
     120
     """
-    return _trained_as_all(VERSION, numbers_of(dataset, stars), {"name": dataset, **IMAGES})
+    return _sweep_of(VERSION, numbers_of(dataset, stars), {"name": dataset, **IMAGES})
 
 
-def _trained_as_all(name: str, numbers: list[int], recipe: dict[str, Any]) -> Sweep:
+def _sweep_of(name: str, numbers: list[int], images: dict[str, Any]) -> Sweep:
     fixed = {"epochs": EPOCHS, "stop_loss": STOP_LOSS, "levels": {k: list(v) for k, v in LEVELS.items()}}
-    return sweep(name, "extras.zoo", {"number": numbers}, recipe, **fixed)
+    return sweep(name, "extras.zoo", {"number": numbers}, images, **fixed)
 
 
 LATER = {"fresh": (range(5040, 5472), {"seed": 1}), "more": (range(5472, 6912), {"n_test": 10_000, "seed": 2})}
@@ -130,7 +130,7 @@ def later(name: str, dataset: str = "mnist") -> Sweep:
     """
     numbers, images = LATER[name]
     mine = [n for n in numbers if settings_of(n)["data"] == dataset]
-    return _trained_as_all(f"{VERSION}-{name}", mine, {"name": dataset, **IMAGES, **images})
+    return _sweep_of(f"{VERSION}-{name}", mine, {"name": dataset, **IMAGES, **images})
 
 
 # Training has equal bits everywhere; what is measured of it are sums of libraries. Shares are of 500 samples.
@@ -146,40 +146,40 @@ def train_zoo(
         Over ``cell`` and ``stop``, what :class:`.layer_diagnostics.LayerDiagnostics` finds, and ``epoch``, how many
         had been run; nan where a network never came to the loss, or ``diverged``.
     """
-    return _trained([member_of(c["number"]) for c in to_records(cells)], data, epochs, stop_loss)
+    return _train([member_of(c["number"]) for c in to_records(cells)], data, epochs, stop_loss)
 
 
-def made(number: int, seed: int = 0) -> xr.Dataset:
+def train_number(number: int, seed: int = 0) -> xr.Dataset:
     """Train one network here and now and measure it, as :func:`train_zoo` does; see there."""
-    recipe = {"name": settings_of(number)["data"], **IMAGES}
-    return _trained([member_of(number, seed)], recipe, EPOCHS, STOP_LOSS).isel(cell=0)
+    images = {"name": settings_of(number)["data"], **IMAGES}
+    return _train([member_of(number, seed)], images, EPOCHS, STOP_LOSS).isel(cell=0)
 
 
-def _trained(members: list[Member], data: dict[str, Any], epochs: int, stop_loss: float) -> xr.Dataset:
+def _train(members: list[Member], data: dict[str, Any], epochs: int, stop_loss: float) -> xr.Dataset:
     from deepmech.trainers.engines.compiled.mlp import CompiledMLP
     from deepmech_book.sweeps.extras.layer_diagnostics import LayerDiagnostics
 
     images = load(**data)
     shared = CompiledMLP.prepare(images, "float32")
     engines = (CompiledMLP(member, shared) for member in members)
-    found = [_measured(e, LayerDiagnostics(e, images, VALIDATION, WIDEST), epochs, stop_loss) for e in engines]
+    parts = [_measure(e, LayerDiagnostics(e, images, VALIDATION, WIDEST), epochs, stop_loss) for e in engines]
     dims = LayerDiagnostics.DIMS | {"epoch": ()}
-    out = {name: (("cell", "stop", *dims[name]), np.stack([one[name] for one in found])) for name in found[0]}
+    out = {name: (("cell", "stop", *dims[name]), np.stack([one[name] for one in parts])) for name in parts[0]}
     whole = xr.Dataset(out, {"stop": list(STOPS), **LayerDiagnostics.COORDS}, {"device": "cpu", "dtype": "float32"})
     return whole.assign(diverged=~np.isfinite(whole["loss"].sel(stop="epochs", split="train", drop=True)))
 
 
-def _measured(engine: Any, anatomy: Any, epochs: int, stop_loss: float) -> dict[str, np.ndarray]:
+def _measure(engine: Any, diagnostics: Any, epochs: int, stop_loss: float) -> dict[str, np.ndarray]:
     """Everything of one network, each (stop, …)."""
-    nothing: dict[str, Any] = anatomy.nothing() | {"epoch": np.float32(np.nan)}
+    nothing: dict[str, Any] = diagnostics.missing() | {"epoch": np.float32(np.nan)}
     at = {stop: nothing for stop in STOPS}
-    at["start"] = anatomy.measured(untrained=True) | {"epoch": np.float32(0)}
+    at["start"] = diagnostics.measure(untrained=True) | {"epoch": np.float32(0)}
     for epoch in range(1, epochs + 1):
         if not np.isfinite(engine.step(epoch)).all():
             break
         waits = at["loss"] is nothing and epoch % EVERY == 0
-        if (waits and anatomy.training_loss() <= stop_loss) or epoch == epochs:
-            now: dict[str, Any] = anatomy.measured() | {"epoch": np.float32(epoch)}
+        if (waits and diagnostics.training_loss() <= stop_loss) or epoch == epochs:
+            now: dict[str, Any] = diagnostics.measure() | {"epoch": np.float32(epoch)}
             at |= {"loss": now} if waits and now["loss"][0] <= stop_loss else {}
             at |= {"epochs": now} if epoch == epochs else {}
     return {name: np.stack([np.float32(at[stop][name]) for stop in STOPS]) for name in nothing}

@@ -17,7 +17,7 @@ from deepmech.trainers.engines.compiled.langevin import layer_sizes
 from deepmech.trainers.langevin import Dynamics
 from deepmech_book.sweeps.glass.data import binary
 from deepmech_book.sweeps.glass.hinge_loss import HingeLoss
-from deepmech_book.sweeps.glass.walks import RATE, diffusion, in_single_precision, standard, walked
+from deepmech_book.sweeps.glass.walks import RATE, diffusion, in_single_precision, standard, weights_at
 from deepmech_book.sweeps.policy import verification_policy
 
 LOOK = 100
@@ -126,11 +126,11 @@ def forecast_cells(
     dynamics = [Dynamics(width=width, regularisation=regularisation, learning_rate=RATE)]
     rows = []
     for cell in to_records(cells):
-        rest, later = walked(int(cell["seed"]), loaded, dynamics, preparation, [waiting[0], waiting[0] + look])[0]
+        rest, later = weights_at(int(cell["seed"]), loaded, dynamics, preparation, [waiting[0], waiting[0] + look])[0]
         rows.append(_row(rest, later, sizes, loaded, regularisation, chi, waiting, times, temperatures, look))
-    found = xr.concat(rows, cells.cell)
-    found = found.assign(diverged=~np.isfinite(found.window).all("chi"))
-    return in_single_precision(found)
+    output = xr.concat(rows, cells.cell)
+    output = output.assign(diverged=~np.isfinite(output.window).all("chi"))
+    return in_single_precision(output)
 
 
 def _row(

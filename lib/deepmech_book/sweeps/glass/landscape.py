@@ -68,11 +68,11 @@ def standard(
     >>> standard("digits", 1796, n_seeds=1).grid.shape
     (4, 1)
     """
-    made = {}
+    chosen = {}
     for phase in walks.PHASES:
         how = {"whiten": True, "preparation": walks.WHITENED[phase], **(networks or {}).get(phase, {})}
         fixed = walks.standard(phase, dataset, n_data=n_data, **how).fixed
-        made[phase] = {k: fixed[k] for k in ("data", "width", "regularisation", "preparation")}
+        chosen[phase] = {k: fixed[k] for k in ("data", "width", "regularisation", "preparation")}
     how = {"kicks": list(kicks), "directions": directions, "legs": legs, "leg": leg, "calls": list(calls)}
     how |= {"descent": descent, "images": images, "relaxing": relaxing}
     return Sweep(
@@ -80,7 +80,7 @@ def standard(
         "glass.landscape",
         {"system": over("system", list(SYSTEMS)), "seed": over("seed", range(n_seeds))},
         # The glass at half of the temperature at which the mixture begins to feel its landscape.
-        {"networks": made, "temperatures": {GLASS: 0.5, **dict.fromkeys(walks.PHASES, temperature)}, **how},
+        {"networks": chosen, "temperatures": {GLASS: 0.5, **dict.fromkeys(walks.PHASES, temperature)}, **how},
         data=fingerprint(dataset, n_data, whiten=True),
     )
 
@@ -132,11 +132,14 @@ def survey(
         g = ground(cell, networks, temperatures, descent)
         stream, root = Stream.of("landscape", int(cell["seed"])), g.unit * np.sqrt(len(g.start))
         first, walked = _walk(g, legs, leg, root)
-        found = walked | _paths(g, first, walked.pop("farthest"), images, relaxing, root)
-        found |= _curvatures(g, first) | _descent(g, calls, root)
-        found |= {"strays": _strays(g, first, kicks, directions, stream, root), "gained": g.reference - g.value(first)}
-        found |= {"unit": g.unit, "n_coordinates": len(g.start), "left_out": g.left_out}
-        return found | {"diverged": not np.isfinite(g.value(first))}
+        output = walked | _paths(g, first, walked.pop("farthest"), images, relaxing, root)
+        output |= _curvatures(g, first) | _descent(g, calls, root)
+        output |= {
+            "strays": _response(g, first, kicks, directions, stream, root),
+            "gained": g.reference - g.value(first),
+        }
+        output |= {"unit": g.unit, "n_coordinates": len(g.start), "left_out": g.left_out}
+        return output | {"diverged": not np.isfinite(g.value(first))}
 
     with ThreadPoolExecutor(cores()) as pool:
         rows = list(pool.map(one, to_records(cells)))
@@ -174,7 +177,7 @@ def _walk(g: Landscape, legs: int, leg: int, root: float) -> tuple[np.ndarray, d
     }
 
 
-def _strays(
+def _response(
     g: Landscape, first: np.ndarray, kicks: Sequence[float], directions: int, stream: Stream, root: float
 ) -> np.ndarray:
     calm = g.minimise(first)
@@ -211,13 +214,13 @@ def _curvatures(g: Landscape, x: np.ndarray) -> dict[str, Any]:
 def _paths(
     g: Landscape, first: np.ndarray, farthest: np.ndarray, images: int, relaxing: int, root: float
 ) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    output: dict[str, Any] = {}
     for name, end in (("near", farthest), ("far", g.minimise(g.other))):
         line = shape.linear_path(g.value, first, end, images)
         bent = shape.string_method(g.gradient, first, end, g.rate, images, relaxing, 0.02 * root)
-        found[name] = np.array([line, [g.value(p) for p in bent]]) - max(line[0], line[-1])
-        found[f"{name}_distance"] = float(np.linalg.norm(end - first)) / root
-    return found
+        output[name] = np.array([line, [g.value(p) for p in bent]]) - max(line[0], line[-1])
+        output[f"{name}_distance"] = float(np.linalg.norm(end - first)) / root
+    return output
 
 
 def _widest(points: np.ndarray) -> tuple[shape.Plane, np.ndarray]:
@@ -321,20 +324,20 @@ def matched(start: np.ndarray, other: np.ndarray, species: np.ndarray, side: flo
     return (a + move - move.mean(0)).ravel()
 
 
-def _survivors(
+def _converged(
     seed: int, dynamics: Dynamics, preparation: Preparation, data: Any
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """Two prepared networks: of the first among seeds ``seed``, ``seed`` + 100, … whose training does not diverge.
 
     Beside them how many did, and were left out.
     """
-    found: list[np.ndarray] = []
+    weights: list[np.ndarray] = []
     for k in range(20):
-        made = run_preparation([WalkMember(dynamics, preparation, seed + 100 * k, "glass walks")], data)[0]
-        if made.state == "finished":
-            found.append(made.weights)
-        if len(found) == 2:
-            return found[0], found[1], k - 1
+        run = run_preparation([WalkMember(dynamics, preparation, seed + 100 * k, "glass walks")], data)[0]
+        if run.state == "finished":
+            weights.append(run.weights)
+        if len(weights) == 2:
+            return weights[0], weights[1], k - 1
     raise ValueError(
         f"landscape: of 20 networks of {dynamics.width} units at most one stayed finite; take a smaller learning_rate"
     )
@@ -354,7 +357,7 @@ def _network(
     sizes = layer_sizes(loaded.x.shape[1], width, 6)
     scaled = walks.temperature_at(temperature, len(loaded.x))
     dynamics = Dynamics(width=width, regularisation=regularisation, temperature=scaled, learning_rate=walks.RATE)
-    start, other, left_out = _survivors(seed, dynamics, Preparation(**preparation), loaded)
+    start, other, left_out = _converged(seed, dynamics, Preparation(**preparation), loaded)
     loss, factor = HingeLoss(sizes, loaded.x, loaded.y, regularisation), walks.P_D / temperature
     walker = CompiledWalk(sizes, loaded.x, loaded.y, "float64")
     stream, noise = Stream.of("landscape walk", seed), float(dynamics.noise(len(loaded.x)))

@@ -48,11 +48,11 @@ def _begin(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
 
 
 @verification_policy(part=_begin)
-def relax(cells: xr.Dataset, waiting: int, times: list[int]) -> xr.Dataset:
+def relax_cells(cells: xr.Dataset, waiting: int, times: list[int]) -> xr.Dataset:
     """``overlap`` (window, time) and ``msd`` (time) of the large particles' coordinates, of each cell."""
     mixture = BinaryGlass()
     large = np.repeat(mixture.species == 0, 3)
-    found = []
+    moves = []
     for cell in to_records(cells):
         temperature, stream = float(cell["temperature"]), Stream.of("glass former", int(cell["seed"]))
         cooling = [np.full(2000, 1.0), np.linspace(1.0, temperature, 4000), np.full(waiting, temperature)]
@@ -62,8 +62,8 @@ def relax(cells: xr.Dataset, waiting: int, times: list[int]) -> xr.Dataset:
             x = mixture.molecular_dynamics(x, np.full(t - now, temperature), stream, 6000 + waiting + now)
             moved.append(np.abs(x[large] - begin))
             now = t
-        found.append(moved)
-    far = xr.DataArray(np.array(found), dims=("cell", "time", "coordinate"))
+        moves.append(moved)
+    far = xr.DataArray(np.array(moves), dims=("cell", "time", "coordinate"))
     windows = xr.DataArray([CAGE, ESCAPE], dims="window")
     coords = {"cell": cells.cell, "time": times, "window": windows.values}
     overlap = (far < windows).mean("coordinate").transpose("cell", "window", "time")

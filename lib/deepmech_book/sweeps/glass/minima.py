@@ -88,13 +88,13 @@ def plane(
 
 
 @verification_policy()
-def rest(cells: xr.Dataset, data: dict[str, Any], preparation: dict[str, Any]) -> xr.Dataset:
+def prepare_cells(cells: xr.Dataset, data: dict[str, Any], preparation: dict[str, Any]) -> xr.Dataset:
     """Prepare one network per cell; variables of :func:`~deepmech.trainers.langevin.prepare` without its history."""
-    made = prepare(
+    runs = prepare(
         Dynamics(width=cells["width"], regularisation=cells["regularisation"]),
         Preparation(**preparation),
         binary(**data),
         seed=cells["seed"],
         experiment="glass transitions",
     )
-    return made[["loss", "data_loss", "error", "norm", "n_weights"]].assign(diverged=made["state"] == "diverged")
+    return runs[["loss", "data_loss", "error", "norm", "n_weights"]].assign(diverged=runs["state"] == "diverged")

@@ -89,12 +89,12 @@ def by_size() -> dict[int, Sweep]:
         60_000: (30, [0.1, *few[:4], 1e-8, 0.0], 4, 12_500, [10_000]),
     }
     trained = {"gain": 6**0.5, "sgd_steps": 200_000, "learning_rate": 0.02, "descent_steps": 2000}
-    found = {}
+    sizes = {}
     for n, (width, chi, n_seeds, steps, waiting) in settings.items():
         data = {"name": "mnist", "n_data": n, "whiten": True}
         name = f"glass-scaling-{n}-mnist"
-        found[n] = phase_sweep("regularised", data, chi, n_seeds, steps, waiting, trained, width, name)
-    return found
+        sizes[n] = phase_sweep("regularised", data, chi, n_seeds, steps, waiting, trained, width, name)
+    return sizes
 
 
 @verification_policy()
@@ -104,7 +104,7 @@ def rest_cells(
 ) -> xr.Dataset:  # fmt: skip
     """One network per cell: ``overlap`` (waiting, time, chi), ``msd``, ``loss`` (waiting, time), ``loss_waited``,
     ``sigma``, ``diverged``."""
-    made = walk(
+    runs = walk(
         Dynamics(width=width, regularisation=regularisation, learning_rate=RATE),
         Preparation(sgd_steps=cells["sgd_steps"]),
         binary(**data),
@@ -115,15 +115,15 @@ def rest_cells(
         chi=chi,
         experiment="glass preparation",
     )
-    total = made.sum(["layer", "alive"], skipna=False)
-    found = xr.Dataset(
+    total = runs.sum(["layer", "alive"], skipna=False)
+    output = xr.Dataset(
         {
             "overlap": (total["within"] / total["count"]).transpose("cell", "waiting", "time", "chi"),
             "msd": total["square"] / total["count"],
-            "loss": made["loss"],
-            "loss_waited": made["loss_waited"],
-            "sigma": made["sigma"],
-            "diverged": made["state"] == "diverged",
+            "loss": runs["loss"],
+            "loss_waited": runs["loss_waited"],
+            "sigma": runs["sigma"],
+            "diverged": runs["state"] == "diverged",
         }
     )
-    return in_single_precision(found).assign_attrs(made.attrs)
+    return in_single_precision(output).assign_attrs(runs.attrs)

@@ -270,41 +270,41 @@ def walk_cells(
         batch_size=cells.get("batch_size", 0),
     )
     last = [max(t for t in times if t + w <= steps) for w in waiting]
-    made = walk(
+    runs = walk(
         dynamics, Preparation(**preparation), loaded, steps=steps, seed=cells["seed"], waiting=waiting, record=times,
         chi=chi, motility_times=sorted(set(last)), experiment="glass walks",
     )  # fmt: skip
     groups = ["layer", "alive"]
-    total = made.sum(groups, skipna=False)
-    count, alive = made["count"], made.isel(alive=1, drop=True)
+    total = runs.sum(groups, skipna=False)
+    count, alive = runs["count"], runs.isel(alive=1, drop=True)
     ends = xr.DataArray(last, {"waiting": waiting}, dims="waiting")
-    found = xr.Dataset(
+    output = xr.Dataset(
         {
             "overlap": (total["within"] / total["count"]).transpose("cell", "waiting", "time", "chi"),
             "msd": total["square"] / total["count"],
             "alpha": _alpha(total["square"], total["fourth"], total["count"]),
             "alpha_alive": _alpha(*(alive[k].sum("layer", skipna=False) for k in ("square", "fourth", "count"))),
-            "alpha_mixture": _mixture(made["square"], count, groups),
-            "msd_layer": made["square"].sum("alive", skipna=False) / count.sum("alive"),
-            "loss": made["loss"],
-            "loss_waited": made["loss_waited"],
+            "alpha_mixture": _mixture(runs["square"], count, groups),
+            "msd_layer": runs["square"].sum("alive", skipna=False) / count.sum("alive"),
+            "loss": runs["loss"],
+            "loss_waited": runs["loss_waited"],
             "alive_share": count.isel(alive=1, drop=True).sum("layer") / total["count"],
-            "motility": made["motility"].sel(motility_time=ends).drop_vars("motility_time"),
-            "still": made["still"].sel(motility_time=ends).drop_vars("motility_time"),
-            "end_square": made["square"].sel(time=ends).drop_vars("time"),
+            "motility": runs["motility"].sel(motility_time=ends).drop_vars("motility_time"),
+            "still": runs["still"].sel(motility_time=ends).drop_vars("motility_time"),
+            "end_square": runs["square"].sel(time=ends).drop_vars("time"),
             "end_count": count,
-            "sigma": made["sigma"],
-            "n_weights": made["n_weights"],
-            "diverged": made["state"] == "diverged",
+            "sigma": runs["sigma"],
+            "n_weights": runs["n_weights"],
+            "diverged": runs["state"] == "diverged",
         }
     )
-    return in_single_precision(found).assign_attrs(made.attrs)
+    return in_single_precision(output).assign_attrs(runs.attrs)
 
 
-def in_single_precision(found: xr.Dataset) -> xr.Dataset:
+def in_single_precision(output: xr.Dataset) -> xr.Dataset:
     """What a walk found, as it is stored: all but the spreads ``sigma`` in single precision."""
-    doubles = [name for name, values in found.data_vars.items() if values.dtype == float and name != "sigma"]
-    return found.assign({name: found[name].astype("float32") for name in doubles})
+    doubles = [name for name, values in output.data_vars.items() if values.dtype == float and name != "sigma"]
+    return output.assign({name: output[name].astype("float32") for name in doubles})
 
 
 def _alpha(square: xr.DataArray, fourth: xr.DataArray, count: xr.DataArray) -> xr.DataArray:
@@ -350,15 +350,15 @@ def sweeps(
     if unknown := sorted({*changes, *chain(*one_phase.values())} - known):
         names, allowed = ", ".join(map(repr, unknown)), ", ".join(sorted(known))
         raise ValueError(f"changes: {names}: must be of {allowed}, or by phase: {', '.join(PHASES)}")
-    made = {phase: standard(phase, dataset, **changes | one) for phase, one in one_phase.items()}
-    for (phase, sweep), needed in zip(made.items(), named, strict=True):
+    phases = {phase: standard(phase, dataset, **changes | one) for phase, one in one_phase.items()}
+    for (phase, sweep), needed in zip(phases.items(), named, strict=True):
         given = sweep.cells["temperature"].values.tolist()
         if missing := sorted(set(needed) - set(given)):
             words = ", ".join(f"{t:g}" for t in missing)
             raise ValueError(
                 f"temperatures = {given!r} of {phase} networks: this page speaks of {words}, too; add them"
             )
-    return made
+    return phases
 
 
 def batches(
@@ -403,7 +403,7 @@ def _hottest(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
     return fixed | {"temperatures": fixed["temperatures"][:1]}, ["weights"]
 
 
-def walked(
+def weights_at(
     seed: int, data: Binary, dynamics: Sequence[Dynamics], preparation: dict[str, Any], stops: Sequence[int]
 ) -> np.ndarray:
     """The weights of one network of :func:`walk_cells` at ``stops`` of its walks by each of ``dynamics``.
@@ -412,18 +412,18 @@ def walked(
     """
     first = WalkMember(dynamics[0], Preparation(**preparation), seed, "glass walks")
     start = run_preparation([first], data)[0].weights
-    network, found = CompiledWalk(first.sizes(data), data.x, data.y, dynamics[0].dtype), []
+    network, output = CompiledWalk(first.sizes(data), data.x, data.y, dynamics[0].dtype), []
     for one in dynamics:
         network.set(start)
         for begin, stop in pairwise([0, *stops]):
             noise = float(one.noise(len(data.x)))
             network.walk(stop - begin, begin, RATE, float(one.regularisation), noise, [first.stream])
-            found.append(network.w)
-    return np.stack(found).reshape(len(dynamics), len(stops), -1)
+            output.append(network.w)
+    return np.stack(output).reshape(len(dynamics), len(stops), -1)
 
 
 @verification_policy(part=_hottest)
-def waited(
+def wait_cells(
     cells: xr.Dataset,
     data: dict[str, Any],
     width: int,
@@ -439,7 +439,7 @@ def waited(
     loaded = binary(**data)
     scaled = [temperature_at(t, len(loaded.x)) for t in temperatures]
     dynamics = [Dynamics(width=width, regularisation=regularisation, learning_rate=RATE, temperature=t) for t in scaled]
-    rows = [walked(int(cell["seed"]), loaded, dynamics, preparation, [waiting]) for cell in to_records(cells)]
+    rows = [weights_at(int(cell["seed"]), loaded, dynamics, preparation, [waiting]) for cell in to_records(cells)]
     values = np.stack(rows)[:, :, 0].astype("float32")
     return xr.Dataset(
         {"weights": (("cell", "temperature", "weight"), values, {"long_name": "weight"})},

@@ -15,7 +15,7 @@ from deepmech.data import Data, load
 from deepmech.sweeps import Sweep
 from deepmech.trainers import MLP, Training, train
 from deepmech_book.sweeps.policy import verification_policy
-from deepmech_book.sweeps.spring_block.networks import TORCH, measured, sweep
+from deepmech_book.sweeps.spring_block.networks import TORCH, summarise, sweep
 
 DEPTH = 5
 """Blocks of every network; a curve has one point more, for what the blocks begin with."""
@@ -146,7 +146,7 @@ def train_kind(cells: xr.Dataset, kind: str, data: dict[str, Any], training: dic
         the test set.
     """
     factory, own, layers, _ = KINDS[kind]
-    made = train(
+    runs = train(
         factory,
         Training(**training),
         load(**data),
@@ -157,7 +157,7 @@ def train_kind(cells: xr.Dataset, kind: str, data: dict[str, Any], training: dic
         dropout=cells["dropout"],
         **own,
     )
-    return measured(made)
+    return summarise(runs)
 
 
 #: Images by how many pixels they have across; "10 as 28" has the detail of 10 and the number of pixels of 28.
@@ -182,12 +182,12 @@ def train_resolutions(
     cells: xr.Dataset, data: dict[str, Any], network: dict[str, Any], training: dict[str, Any]
 ) -> xr.Dataset:
     """Train one network per cell, which holds ``images`` and ``seed``; returns what :func:`train_kind` does."""
-    found = []
+    output = []
     for name in dict.fromkeys(cells["images"].values.tolist()):
         own = cells.isel(cell=cells["images"].values == name)
-        made = train(MLP(**network), Training(**training), _images(name, data), seed=own["seed"], experiment="figure 1")
-        found.append(measured(made).assign_coords(cell=own["cell"]))
-    whole = xr.concat(found, "cell", combine_attrs="override")
+        runs = train(MLP(**network), Training(**training), _images(name, data), seed=own["seed"], experiment="figure 1")
+        output.append(summarise(runs).assign_coords(cell=own["cell"]))
+    whole = xr.concat(output, "cell", combine_attrs="override")
     return whole.sel(cell=cells["cell"])
 
 

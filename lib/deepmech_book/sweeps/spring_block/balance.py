@@ -13,7 +13,7 @@ from deepmech.data import fingerprint, load
 from deepmech.sweeps import Sweep
 from deepmech.trainers import MLP, Training, train
 from deepmech_book.sweeps.policy import verification_policy
-from deepmech_book.sweeps.spring_block.networks import figure_1, measured
+from deepmech_book.sweeps.spring_block.networks import figure_1, summarise
 
 IMAGES = {"size": 10, "n_train": 1280, "n_test": 500, "seed": 3}
 DATASETS = ("mnist", "fashion-mnist")
@@ -42,16 +42,16 @@ def judges(dataset: str) -> Sweep:
     rows = [(*values, first + i) for i, values in enumerate(combined)]
     number = [row[-1] for row in rows]
     cells = {name: over("row", number).copy(data=np.array([row[i] for row in rows])) for i, name in enumerate(names)}
-    recipe: dict[str, Any] = {"name": dataset, **IMAGES}
-    fixed = {"data": recipe, "epochs": 100, "deepest": max(ROWS["depth"])}
+    images: dict[str, Any] = {"name": dataset, **IMAGES}
+    fixed = {"data": images, "epochs": 100, "deepest": max(ROWS["depth"])}
     cells["dropout"] = over("dropout", DROPOUTS)
-    return Sweep(f"balance-{dataset}", "spring_block.balance", cells, fixed, data=fingerprint(**recipe))
+    return Sweep(f"balance-{dataset}", "spring_block.balance", cells, fixed, data=fingerprint(**images))
 
 
 @verification_policy()
 def train_rows(cells: xr.Dataset, data: dict[str, Any], epochs: int, deepest: int) -> xr.Dataset:
     """Train one network per cell; ``load_curve`` over ``cell`` and ``layer``, nan beyond its last of ``deepest``."""
     network = MLP(**{name: cells[name] for name in (*ROWS, "dropout")})
-    made = train(network, Training(epochs=epochs), load(**data), seed=cells["seed"], experiment="figure 1")
-    found = measured(made)[["load_curve", "accuracy"]].reindex(layer=np.arange(deepest)).astype(np.float32)
-    return found.assign(diverged=made["state"] == "diverged")
+    runs = train(network, Training(epochs=epochs), load(**data), seed=cells["seed"], experiment="figure 1")
+    output = summarise(runs)[["load_curve", "accuracy"]].reindex(layer=np.arange(deepest)).astype(np.float32)
+    return output.assign(diverged=runs["state"] == "diverged")

@@ -11,7 +11,7 @@ from deepmech.data import load
 from deepmech.sweeps import Sweep
 from deepmech.trainers import CNN, Training, train
 from deepmech_book.sweeps.policy import verification_policy
-from deepmech_book.sweeps.spring_block.networks import measured, recipe, sweep
+from deepmech_book.sweeps.spring_block.networks import dataset_kwargs, summarise, sweep
 
 #: Dropout in the three stages, each 4,000 epochs in the paper (SM S2).
 DROPOUTS = (0.0, 0.05, 0.3)
@@ -46,7 +46,7 @@ def dropout_raised(
         raise ValueError(f"dropout_raised: n_records = {n_records}: must lie between 1 and stage = {stage}")
     network = dict(network or {})
     CNN(**network)
-    images = recipe(data, n_train=120 if data == "digits" else None)
+    images = dataset_kwargs(data, n_train=120 if data == "digits" else None)
     return sweep(
         "dropout-raised", "spring_block.convolutional", {"seed": range(n_seeds)}, images,
         network=network, training={"learning_rate": learning_rate}, stage=stage, n_records=n_records,
@@ -101,47 +101,47 @@ def train_through_stages(
     ends = [s * stage for s in range(1, stages + 1)]
     changes = tuple((s * stage + 1, "dropout", p) for s, p in enumerate(DROPOUTS[:stages]) if s > 0)
     spec = CNN(**network)
-    made = train(
+    runs = train(
         spec, Training(epochs=ends[-1], schedule=changes, **fixed), images, record=at, class_means=True, **common
     )
     twice = ends[:2]
     # The first stage has no dropout anyway.
-    without = made.sel(at_epoch=twice)
+    without = runs.sel(at_epoch=twice)
     if stages > 1:
         without = train(spec, Training(epochs=twice[-1], **fixed), images, record=twice, metrics=(), **common)
     # BatchNorm needs its averages: the images pass through while the weights stay as they are.
     still = {**fixed, "learning_rate": 1e-30, "epochs": 50}
     before = train(spec, Training(**still), images, metrics=(), class_means=True, **common)
-    last = made.sel(at_epoch=ends).rename(at_epoch="stage").transpose("cell", "stage", ...)
+    last = runs.sel(at_epoch=ends).rename(at_epoch="stage").transpose("cell", "stage", ...)
     alone = without["accuracy"].sel(split="test").transpose("cell", "at_epoch").values
     padding = [(0, 0), (0, stages - len(twice))]
-    found = (
-        measured(made)
+    output = (
+        summarise(runs)
         .drop_vars("cell", errors="ignore")
         .assign(
-            load_curve_test=made["load_curve"].sel(split="test", drop=True).transpose("cell", "at_epoch", "layer"),
-            accuracy_train=made["accuracy"].sel(split="train", drop=True).transpose("cell", "at_epoch"),
-            loss=made["loss"].sel(epoch=at).rename(epoch="at_epoch").transpose("cell", "at_epoch"),
+            load_curve_test=runs["load_curve"].sel(split="test", drop=True).transpose("cell", "at_epoch", "layer"),
+            accuracy_train=runs["accuracy"].sel(split="train", drop=True).transpose("cell", "at_epoch"),
+            loss=runs["loss"].sel(epoch=at).rename(epoch="at_epoch").transpose("cell", "at_epoch"),
             accuracy_without=(("cell", "stage"), np.pad(alone, padding, constant_values=np.nan)),
             class_mean=(("cell", "stage", "layer", "digit", "row", "column"), _first_channel(last, images.shape)),
             class_width=(("cell", "stage", "layer", "digit"), _relative_width(last)),
             class_width_before=(("cell", "layer", "digit"), _relative_width(before.transpose("cell", ...))),
-            diverged=("cell", np.any([run["state"].values == "diverged" for run in (made, without, before)], axis=0)),
+            diverged=("cell", np.any([run["state"].values == "diverged" for run in (runs, without, before)], axis=0)),
         )
     )
-    return found.assign_coords(stage=list(STAGES[:stages]), digit=list(DIGITS))
+    return output.assign_coords(stage=list(STAGES[:stages]), digit=list(DIGITS))
 
 
-def _first_channel(made: xr.Dataset, shape: tuple[int, ...]) -> np.ndarray:
+def _first_channel(runs: xr.Dataset, shape: tuple[int, ...]) -> np.ndarray:
     """Mean maps of the first channel, (cell, stage, layer, digit, row, column)."""
     height, width = shape[1:]
-    means = made["class_mean"].sel({"class": list(DIGITS)}).transpose(..., "layer", "class", "unit")
+    means = runs["class_mean"].sel({"class": list(DIGITS)}).transpose(..., "layer", "class", "unit")
     return means.values[..., : height * width].reshape(*means.shape[:-1], height, width)
 
 
-def _relative_width(made: xr.Dataset) -> np.ndarray:
+def _relative_width(runs: xr.Dataset) -> np.ndarray:
     """Mean squared distance within a class over that of its mean from the mean of all classes, (…, layer, digit)."""
-    mean = made["class_mean"]  # NaN where a layer has fewer units than others: left out of the sum
+    mean = runs["class_mean"]  # NaN where a layer has fewer units than others: left out of the sum
     away = ((mean - mean.mean("class")) ** 2).sum("unit")
-    ratio = (made["class_spread"] / away).sel({"class": list(DIGITS)})
+    ratio = (runs["class_spread"] / away).sel({"class": list(DIGITS)})
     return ratio.transpose(..., "layer", "class").values

@@ -15,7 +15,16 @@ from deepmech.metrics.curvature import curvature
 from deepmech.sweeps import Sweep
 from deepmech.trainers import MLP, Training, train
 from deepmech_book.sweeps.policy import verification_policy
-from deepmech_book.sweeps.spring_block.networks import DATA, PANELS, SLOPES, TORCH, measured, recipe, specs, sweep
+from deepmech_book.sweeps.spring_block.networks import (
+    DATA,
+    PANELS,
+    SLOPES,
+    TORCH,
+    dataset_kwargs,
+    specs,
+    summarise,
+    sweep,
+)
 
 #: Fig. 4, left column (SM S3); everything else as in Fig. 1.
 REGIMES = {
@@ -43,7 +52,9 @@ def regimes(
     # Before training BatchNorm has no averages yet, so the record begins after one epoch.
     record = np.unique(np.linspace(1, epochs, min(n_records, epochs)).round().astype(int)).tolist()
     cells, fixed = {"regime": list(REGIMES), "seed": range(n_seeds)}, {"regimes": REGIMES, "epochs": epochs}
-    return sweep("figure-4", "spring_block.networks_in_time", cells, recipe(data), **fixed, record=record, width=width)
+    return sweep(
+        "figure-4", "spring_block.networks_in_time", cells, dataset_kwargs(data), **fixed, record=record, width=width
+    )
 
 
 def _first_tenth(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
@@ -72,7 +83,7 @@ def train_regimes(
 
     how = pd.DataFrame([regimes[name] for name in cells["regime"].values])
     of = {name: cells["seed"].copy(data=how[name]) for name in how}
-    made = train(
+    runs = train(
         MLP(width=width, dropout=of["dropout"]),
         Training(learning_rate=of["learning_rate"], batch_size=of["batch_size"], epochs=epochs),
         load(**data),
@@ -80,9 +91,12 @@ def train_regimes(
         record=record,
         experiment="figure 4",
     )
-    found, loss = measured(made), made["loss"].sel(epoch=record).rename(epoch="at_epoch").transpose("cell", "at_epoch")
-    return found.assign(
-        {"loss": loss} | {name: found[name].isel(at_epoch=-1, drop=True) for name in ("curvature", "accuracy")}
+    output, loss = (
+        summarise(runs),
+        runs["loss"].sel(epoch=record).rename(epoch="at_epoch").transpose("cell", "at_epoch"),
+    )
+    return output.assign(
+        {"loss": loss} | {name: output[name].isel(at_epoch=-1, drop=True) for name in ("curvature", "accuracy")}
     )
 
 
@@ -101,22 +115,22 @@ def on_both_sets(
     (3, 2)
     """
     cells = {"learning_rate": learning_rates, "seed": range(n_seeds)}
-    return sweep("figure-S4", "spring_block.both_sets", cells, recipe(data), width=width, epochs=epochs)
+    return sweep("figure-S4", "spring_block.both_sets", cells, dataset_kwargs(data), width=width, epochs=epochs)
 
 
 @verification_policy(tolerance=TORCH)  # layers this wide are torch's
 def train_on_both_sets(cells: xr.Dataset, data: dict[str, Any], width: int, epochs: int) -> xr.Dataset:
     """Train one network per cell: ``load_curve`` (with ``layer``), ``curvature`` and ``accuracy`` over ``split``."""
-    made = train(
+    runs = train(
         MLP(width=width, slope=0.2),
         Training(learning_rate=cells["learning_rate"], epochs=epochs),
         load(**data),
         seed=cells["seed"],
         experiment="figure S4",
     )
-    curves = made["load_curve"].transpose("cell", "split", "layer")
-    found = {"load_curve": curves, "curvature": curvature(curves), "accuracy": made["accuracy"]}
-    return xr.Dataset(found, attrs=made.attrs)
+    curves = runs["load_curve"].transpose("cell", "split", "layer")
+    output = {"load_curve": curves, "curvature": curvature(curves), "accuracy": runs["accuracy"]}
+    return xr.Dataset(output, attrs=runs.attrs)
 
 
 #: Epochs after which the rival of fewer images is asked: all images, trained for less than the 100 epochs of the text.
@@ -132,7 +146,7 @@ def with_fewer_epochs(data: str = "mnist-program", n_seeds: int = 3) -> Sweep:
     (6, 8, 2)
     """
     cells = {"slope": SLOPES, "data_noise": PANELS["data_noise"].values, "seed": range(n_seeds)}
-    return sweep("fewer-epochs", "spring_block.fewer_epochs", cells, recipe(data), epochs=list(EPOCHS))
+    return sweep("fewer-epochs", "spring_block.fewer_epochs", cells, dataset_kwargs(data), epochs=list(EPOCHS))
 
 
 def _first_quarter(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
@@ -145,15 +159,15 @@ def _first_quarter(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
 def train_in_time(cells: xr.Dataset, data: dict[str, Any], epochs: list[int]) -> xr.Dataset:
     """Train the networks of :func:`.networks.figure_1`, one per cell: curve and accuracy over ``at_epoch``."""
     both = specs(cells, {}, {"epochs": max(epochs)})
-    made = train(*both, load(**data), seed=cells["seed"], record=epochs, experiment="figure 1")
-    return measured(made)[["load_curve", "accuracy"]]
+    runs = train(*both, load(**data), seed=cells["seed"], record=epochs, experiment="figure 1")
+    return summarise(runs)[["load_curve", "accuracy"]]
 
 
 #: Every second column of Fig. 1(c) as printed, about.
 DROPOUTS = (0.0, 0.04, 0.12, 0.2, 0.28)
 
 
-def recorded(
+def through_training(
     data: str = "mnist",
     slopes: Sequence[float] = SLOPES,
     dropouts: Sequence[float] = DROPOUTS,
@@ -168,12 +182,12 @@ def recorded(
 
     Examples
     --------
-    >>> recorded("digits", n_seeds=2).grid.shape, recorded("digits", epochs=25).fixed["record"]
+    >>> through_training("digits", n_seeds=2).grid.shape, through_training("digits", epochs=25).fixed["record"]
     ((6, 5, 2), [10, 15, 20, 25])
     """
     cells = {"slope": slopes, "dropout": dropouts, "seed": range(n_seeds)}
     fixed = {"epochs": epochs, "record": list(range(2 * every, epochs + 1, every))}
-    images = recipe(data, DATA, n_test=None if data == "digits" else 500)
+    images = dataset_kwargs(data, DATA, n_test=None if data == "digits" else 500)
     return sweep("recorded-1c", "spring_block.recorded", cells, images, **fixed)
 
 
@@ -188,5 +202,5 @@ def _first_records(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
 def train_recorded(cells: xr.Dataset, data: dict[str, Any], epochs: int, record: list[int]) -> xr.Dataset:
     """Train one network per cell; ``load_curve`` of the training samples over ``cell``, ``at_epoch`` and ``layer``."""
     both = specs(cells, {}, {"epochs": epochs})
-    made = train(*both, load(**data), seed=cells["seed"], record=record, experiment="figure 1")
-    return measured(made)[["load_curve"]].astype(np.float32)
+    runs = train(*both, load(**data), seed=cells["seed"], record=record, experiment="figure 1")
+    return summarise(runs)[["load_curve"]].astype(np.float32)

@@ -41,7 +41,7 @@ def orthonormal(n: int = 100, seed: int = 0) -> Data:
     return Data("orthonormal", x, y, x, y, 2, f"orthonormal-{n}-{seed}", note, (n,))
 
 
-def trained(
+def train_linear(
     learning_rate: Any,
     n_steps: int,
     loss: str = "mse",
@@ -73,11 +73,11 @@ def trained(
     training = Training(learning_rate=learning_rate, epochs=n_steps, **how)
     parts = []
     for seed in seeds:
-        made = train(network, training, orthonormal(n, seed), seed=seed, experiment="figure 5a")
-        curve = made["load_curve"].sel(split="train", drop=True)
-        parts.append(xr.Dataset({"load_curve": curve, "loss": made["loss"].isel(epoch=-1, drop=True)}))
+        runs = train(network, training, orthonormal(n, seed), seed=seed, experiment="figure 5a")
+        curve = runs["load_curve"].sel(split="train", drop=True)
+        parts.append(xr.Dataset({"load_curve": curve, "loss": runs["loss"].isel(epoch=-1, drop=True)}))
     result = xr.concat(parts, xr.Variable("seed", list(seeds)))
-    result.attrs = {"device": made.attrs["device"], "dtype": made.attrs["dtype"], "engine": made.attrs["engine"]}
+    result.attrs = {"device": runs.attrs["device"], "dtype": runs.attrs["dtype"], "engine": runs.attrs["engine"]}
     return result.assign(curvature=curvature(result["load_curve"]))
 
 
@@ -93,7 +93,7 @@ def figure_5a(
 
     Small steps, the printed large steps and dropout (with small steps) train for the same ``duration``, the number of
     steps times their size, on squared error. ``large`` is a step size at which the curve does bend; this takes the
-    cross-entropy, see :func:`over_step_size`. The cells' results are those of :func:`trained`.
+    cross-entropy, see :func:`over_step_size`. The cells' results are those of :func:`train_linear`.
 
     Examples
     --------
@@ -146,12 +146,12 @@ def over_step_size(sizes: Sequence[float], loss: str, n_steps: int = 600, n: int
 def train_cells(
     cells: xr.Dataset, n: int, settings: dict[str, dict[str, Any]] | None = None, **shared: Any
 ) -> xr.Dataset:
-    """Train one network per cell with :func:`trained`, over ``cell``.
+    """Train one network per cell with :func:`train_linear`, over ``cell``.
 
     A cell holds ``seed`` and ``learning_rate``, or ``training``, a key of ``settings``; ``shared`` holds for all.
     """
     parts = []
     for cell in to_records(cells):
         setting = {"learning_rate": cell["learning_rate"]} if settings is None else settings[cell["training"]]
-        parts.append(trained(n=n, seeds=[cell["seed"]], **setting, **shared).rename(seed="cell").drop_vars("cell"))
+        parts.append(train_linear(n=n, seeds=[cell["seed"]], **setting, **shared).rename(seed="cell").drop_vars("cell"))
     return xr.concat(parts, "cell", combine_attrs="override")

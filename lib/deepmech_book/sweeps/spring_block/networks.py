@@ -4,7 +4,7 @@ that networks of paper A are trained on, and what sweeps of networks on images h
 :func:`figure_1` describes a panel of Fig. 1 as a sweep, :func:`diagram` one of the supplement (Figs. S5 to S9, and the
 text), and :func:`train_cells` computes their cells. The same networks are measured in two metrics by
 :func:`two_metrics` (Figs. S10, S11), trained on fewer images by :func:`with_fewer_images`, and with samples held out by
-:func:`validated`.
+:func:`with_validation`.
 """
 
 from __future__ import annotations
@@ -45,22 +45,24 @@ DATA: dict[str, dict[str, Any]] = {
 TORCH = {"load_curve": 3e-2, "curvature": 3e-2, "accuracy": 2e-2}
 
 
-def recipe(data: str | dict[str, Any], known: Mapping[str, dict[str, Any]] = DATA, **changed: Any) -> dict[str, Any]:
+def dataset_kwargs(
+    data: str | dict[str, Any], known: Mapping[str, dict[str, Any]] = DATA, **changed: Any
+) -> dict[str, Any]:
     """The arguments of :func:`deepmech.data.load`, from themselves or a key of ``known``; ``changed`` replace some.
 
     Examples
     --------
-    >>> recipe("mnist", n_train=500)
+    >>> dataset_kwargs("mnist", n_train=500)
     {'name': 'mnist', 'size': 10, 'n_train': 500}
     """
-    found = known.get(data) if isinstance(data, str) else data
-    if not isinstance(found, dict):
+    arguments = known.get(data) if isinstance(data, str) else data
+    if not isinstance(arguments, dict):
         raise ValueError(f"data = {data!r}: must be one of {', '.join(known)}, or arguments of data.load")
-    return {**found, **{name: value for name, value in changed.items() if value is not None}}
+    return {**arguments, **{name: value for name, value in changed.items() if value is not None}}
 
 
 def sweep(name: str, compute: str, cells: Mapping[str, Any], data: dict[str, Any], **fixed: Any) -> Sweep:
-    """A sweep over ``cells``, by name the values that vary, of networks that are trained on one recipe's images.
+    """A sweep over ``cells``, by name the values that vary, of networks that are trained on one data set's images.
 
     Examples
     --------
@@ -71,18 +73,18 @@ def sweep(name: str, compute: str, cells: Mapping[str, Any], data: dict[str, Any
     return Sweep(f"{name}-{data['name']}", compute, labelled, {"data": data, **fixed}, data=fingerprint(**data))
 
 
-def measured(made: xr.Dataset) -> xr.Dataset:
+def summarise(runs: xr.Dataset) -> xr.Dataset:
     """Of trained networks over ``cell``: ``load_curve`` of training samples, its ``curvature``, test ``accuracy``."""
-    curves = made["load_curve"].sel(split="train", drop=True).transpose("cell", ..., "layer")
+    curves = runs["load_curve"].sel(split="train", drop=True).transpose("cell", ..., "layer")
     curves = curves.drop_vars("layer_name", errors="ignore")
-    accuracy = made["accuracy"].sel(split="test", drop=True).transpose("cell", ...)
-    found = {"load_curve": curves, "curvature": curvature(curves), "accuracy": accuracy}
-    return xr.Dataset(found, attrs=made.attrs)
+    accuracy = runs["accuracy"].sel(split="test", drop=True).transpose("cell", ...)
+    output = {"load_curve": curves, "curvature": curvature(curves), "accuracy": accuracy}
+    return xr.Dataset(output, attrs=runs.attrs)
 
 
-def final_loss(made: xr.Dataset) -> xr.DataArray:
+def final_loss(runs: xr.Dataset) -> xr.DataArray:
     """Training loss of each network's last epoch."""
-    return made["loss"].isel(epoch=made["epochs_run"] - 1).drop_vars("epoch")
+    return runs["loss"].isel(epoch=runs["epochs_run"] - 1).drop_vars("epoch")
 
 
 @dataclass(frozen=True)
@@ -170,10 +172,10 @@ def figure_1(
                 raise ValueError(f"figure_1: {name}[{key!r}]: must be a field of its spec that the panel does not vary")
     cells = {"slope": slopes, panel: PANELS[panel].values if values is None else values, "seed": range(n_seeds)}
     name, here = f"figure-1{PANELS[panel].letter}", "spring_block.networks"
-    made = sweep(name, here, cells, recipe(data), network=network, training=training)
+    whole = sweep(name, here, cells, dataset_kwargs(data), network=network, training=training)
     # Made once here so that a value that is not allowed is named before anything is computed.
-    specs(made.cells, network, training)
-    return made
+    specs(whole.cells, network, training)
+    return whole
 
 
 def diagram(
@@ -193,9 +195,9 @@ def diagram(
         raise ValueError(f"diagram: figure = {figure!r}: must be one of {', '.join(DIAGRAMS)}")
     panel, papers, net, how = DIAGRAMS[figure]
     grid |= {"network": net | (network or {}), "training": how | (training or {})}
-    made = figure_1(panel, papers if data is None else data, **grid)
+    whole = figure_1(panel, papers if data is None else data, **grid)
     kind = figure if figure == "without-norm" else f"figure-{figure}"
-    return replace(made, name=made.name.replace(f"figure-1{PANELS[panel].letter}", kind))
+    return replace(whole, name=whole.name.replace(f"figure-1{PANELS[panel].letter}", kind))
 
 
 #: The diagrams of the supplement as tables and claims name them.
@@ -235,7 +237,7 @@ def supplement(
     >>> len(made), made["S6(a), width 400"].fixed["data"]["size"], made["S6(a), width 400"].grid.shape
     (8, 20, (6, 8, 2))
     """
-    made = {}
+    sweeps = {}
     for figure, title in TITLES.items():
         noise, papers, *_ = DIAGRAMS[figure]
         how = {"values": (columns or {}).get(noise), **grid}
@@ -244,10 +246,10 @@ def supplement(
             if figure not in wide:
                 continue
             width, own = wide[figure]["width"], {k: v for k, v in wide[figure].items() if k != "width"}
-            images = recipe(images, size=round(width**0.5))
+            images = dataset_kwargs(images, size=round(width**0.5))
             how |= {**own, "network": {**(grid.get("network") or {}), "width": width}}
-        made[title] = diagram(figure, images, **how)
-    return made
+        sweeps[title] = diagram(figure, images, **how)
+    return sweeps
 
 
 def fresh(whole: Sweep, places: Sequence[tuple[float, float]], first_seed: int = 100, n_seeds: int = 40) -> Sweep:
@@ -275,18 +277,18 @@ def train_cells(
     Returns
     -------
     Dataset
-        What :func:`measured` gives, ``load_curve_test``, ``accuracy_train``, ``loss`` (of the last epoch),
+        What :func:`summarise` gives, ``load_curve_test``, ``accuracy_train``, ``loss`` (of the last epoch),
         ``epochs_run``, and whether training ``stopped`` early or ``diverged``.
     """
     mlp, how = specs(cells, network, training)
-    made = train(mlp, how, _load(tuple(data.items())), seed=cells["seed"], experiment="figure 1")
-    return measured(made).assign(
-        load_curve_test=made["load_curve"].sel(split="test", drop=True).transpose("cell", "layer"),
-        accuracy_train=made["accuracy"].sel(split="train", drop=True),
-        loss=final_loss(made),
-        epochs_run=made["epochs_run"],
-        stopped=made["state"] == "stopped",
-        diverged=made["state"] == "diverged",
+    runs = train(mlp, how, _load(tuple(data.items())), seed=cells["seed"], experiment="figure 1")
+    return summarise(runs).assign(
+        load_curve_test=runs["load_curve"].sel(split="test", drop=True).transpose("cell", "layer"),
+        accuracy_train=runs["accuracy"].sel(split="train", drop=True),
+        loss=final_loss(runs),
+        epochs_run=runs["epochs_run"],
+        stopped=runs["state"] == "stopped",
+        diverged=runs["state"] == "diverged",
     )
 
 
@@ -316,8 +318,8 @@ def specs(varied: Mapping[Any, Any], network: dict[str, Any], training: dict[str
 
 
 @lru_cache(maxsize=4)
-def _load(recipe: tuple[tuple[str, Any], ...]) -> Data:
-    return load(**dict(recipe))
+def _load(arguments: tuple[tuple[str, Any], ...]) -> Data:
+    return load(**dict(arguments))
 
 
 #: Images that panel (a) of the print fits; the text says 2,560.
@@ -332,7 +334,7 @@ def with_fewer_images(n_seeds: int = 10) -> Sweep:
     >>> with_fewer_images(n_seeds=2).grid.shape
     (6, 8, 2)
     """
-    return figure_1("data_noise", recipe("mnist-program", n_train=FITS), n_seeds=n_seeds)
+    return figure_1("data_noise", dataset_kwargs("mnist-program", n_train=FITS), n_seeds=n_seeds)
 
 
 def two_metrics(*which: Any, **how: Any) -> Sweep:
@@ -352,19 +354,19 @@ def two_metrics(*which: Any, **how: Any) -> Sweep:
 def train_in_two_metrics(
     cells: xr.Dataset, data: dict[str, Any], network: dict[str, Any], training: dict[str, Any]
 ) -> xr.Dataset:
-    """Train one network per cell (``slope``, ``dropout``, ``seed``): :func:`measured`, over ``metric``."""
-    made = train(
+    """Train one network per cell (``slope``, ``dropout``, ``seed``): :func:`summarise`, over ``metric``."""
+    runs = train(
         *specs(cells, network, training),
         load(**data),
         seed=cells["seed"],
         metrics=("D", "D_hat"),
         experiment="figure 1",
     )
-    both = xr.concat([made["load_curve"], made["load_curve_hat"]], xr.Variable("metric", ["D", "D_hat"]))
-    return measured(made.assign(load_curve=both))
+    both = xr.concat([runs["load_curve"], runs["load_curve_hat"]], xr.Variable("metric", ["D", "D_hat"]))
+    return summarise(runs.assign(load_curve=both))
 
 
-def validated(*which: Any, held_out: float = 0.2, **how: Any) -> Sweep:
+def with_validation(*which: Any, held_out: float = 0.2, **how: Any) -> Sweep:
     """The networks of :func:`figure_1`, trained on a part of the samples; ``which`` and ``how`` as there.
 
     Parameters
@@ -373,11 +375,11 @@ def validated(*which: Any, held_out: float = 0.2, **how: Any) -> Sweep:
 
     Examples
     --------
-    >>> validated("dropout", values=[0.0, 0.1], slopes=[0.0, 1.0], n_seeds=3).grid.shape
+    >>> with_validation("dropout", values=[0.0, 0.1], slopes=[0.0, 1.0], n_seeds=3).grid.shape
     (2, 2, 3)
     """
     if not 0 < held_out < 1:
-        raise ValueError(f"validated: held_out = {held_out!r}: must be between 0 and 1, both excluded")
+        raise ValueError(f"with_validation: held_out = {held_out!r}: must be between 0 and 1, both excluded")
     whole = figure_1(*which, **how)
     return replace(
         whole,
@@ -400,5 +402,5 @@ def train_validated(
     n = round((1 - held_out) * len(whole.y_train))
     x, y, name = whole.x_train, whole.y_train, f"{whole.fingerprint}, first {n}"
     part = replace(whole, x_train=x[:n], y_train=y[:n], x_test=x[n:], y_test=y[n:], fingerprint=name)
-    made = train(*specs(cells, network, training), part, seed=cells["seed"], experiment="figure 1")
-    return measured(made)[["accuracy"]].rename(accuracy="accuracy_validation")
+    runs = train(*specs(cells, network, training), part, seed=cells["seed"], experiment="figure 1")
+    return summarise(runs)[["accuracy"]].rename(accuracy="accuracy_validation")

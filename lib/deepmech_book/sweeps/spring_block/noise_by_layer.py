@@ -17,7 +17,7 @@ from deepmech.trainers import MLP, Training
 from deepmech.trainers.modules import build_network
 from deepmech.trainers.specs import Member
 from deepmech_book.sweeps.policy import verification_policy
-from deepmech_book.sweeps.spring_block.networks import recipe, sweep
+from deepmech_book.sweeps.spring_block.networks import dataset_kwargs, sweep
 
 STRENGTHS = ("weak", "middle", "strong")
 #: Kinds of noise, each from weak to strong: near the right edge, in the middle and near the left edge of Figs. 1(c),
@@ -48,7 +48,7 @@ def noise_by_layer(
     cells = {"noise": list(KINDS), "strength": list(STRENGTHS), "slope": slopes, "seed": range(n_seeds)}
     kinds = {kind: dict(zip(STRENGTHS, values, strict=True)) for kind, values in KINDS.items()}
     fixed = {"kinds": kinds, "at": list(at), "n_draws": n_draws}
-    return sweep("noise-by-layer", "spring_block.noise_by_layer", cells, recipe(data), **fixed)
+    return sweep("noise-by-layer", "spring_block.noise_by_layer", cells, dataset_kwargs(data), **fixed)
 
 
 def _begin(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
@@ -71,17 +71,17 @@ def train_and_draw(
         draws (of gradients: over its mean square).
     """
     images = load(**data)
-    found = [
-        _measured(images, c["noise"], kinds[c["noise"]][c["strength"]], c["slope"], c["seed"], at, n_draws)
+    output = [
+        _measure(images, c["noise"], kinds[c["noise"]][c["strength"]], c["slope"], c["seed"], at, n_draws)
         for c in to_records(cells)
     ]
-    coords = {"at_epoch": at, "signal": ["activations", "gradients"], "layer": np.arange(1, found[0].shape[-1] + 1)}
+    coords = {"at_epoch": at, "signal": ["activations", "gradients"], "layer": np.arange(1, output[0].shape[-1] + 1)}
     dims = ("cell", "at_epoch", "signal", "layer")
     attrs = {"device": "cpu", "dtype": "float32", "engine": "torch"}
-    return xr.Dataset({"relative": (dims, np.stack(found))}, coords, attrs)
+    return xr.Dataset({"relative": (dims, np.stack(output))}, coords, attrs)
 
 
-def _measured(
+def _measure(
     data: Data, kind: str, strength: float, slope: float, seed: int, at: list[int], n_draws: int
 ) -> np.ndarray:
     """Relative noise of one network, (at_epoch, signal, layer)."""
@@ -108,16 +108,16 @@ def _measured(
         return noisy(torch.cat([torch.arange(kept), others]))
 
     optimiser = torch.optim.Adam([p for p in model.parameters() if p.requires_grad], lr=1e-3)
-    found = []
+    output = []
     for epoch in range(at[-1] + 1):
         if epoch in at:
-            found.append(relative(_draws(model, drawn, n_draws, kept)))
+            output.append(relative(_draws(model, drawn, n_draws, kept)))
         for chosen in torch.randperm(len(x), generator=generator).split(size) if epoch < at[-1] else ():
             batch_x, batch_y = noisy(chosen)
             optimiser.zero_grad()
             F.cross_entropy(model(batch_x), batch_y).backward()
             optimiser.step()
-    return np.stack(found)
+    return np.stack(output)
 
 
 def _draws(model: Any, batch: Callable[[], tuple[torch.Tensor, torch.Tensor]], n: int, kept: int) -> np.ndarray:
@@ -129,9 +129,9 @@ def _draws(model: Any, batch: Callable[[], tuple[torch.Tensor, torch.Tensor]], n
         hidden.clear()
         x, y = batch()
         slopes = torch.autograd.grad(F.cross_entropy(model(x), y, reduction="sum"), hidden)
-        for found, signals in zip(both, (hidden, slopes), strict=True):
+        for output, signals in zip(both, (hidden, slopes), strict=True):
             # Inside the network samples are the last axis.
-            found.append(np.stack([s.detach().flatten(0, -2).T[:kept].numpy() for s in signals]))
+            output.append(np.stack([s.detach().flatten(0, -2).T[:kept].numpy() for s in signals]))
     watch.remove()
     return np.array(both, dtype=float)
 

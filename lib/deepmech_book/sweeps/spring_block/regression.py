@@ -62,7 +62,7 @@ def train_regressions(cells: xr.Dataset, regimes: dict[str, dict[str, float]], e
     """
     data = _data()
     shared = CompiledMLP.prepare(data, "float32")
-    made = []
+    runs = []
     for cell in to_records(cells):
         setting = regimes[cell["regime"]]
         member = Member(
@@ -71,12 +71,12 @@ def train_regressions(cells: xr.Dataset, regimes: dict[str, dict[str, float]], e
             cell["seed"],
             "figure S12",
         )
-        made.append(_trained(member, data, shared))
+        runs.append(_train(member, data, shared))
     result = xr.Dataset(
         {
-            "load_curve": (("cell", "layer"), np.array([curve for curve, _, _ in made])),
-            "error": (("cell", "split"), np.array([error for _, error, _ in made])),
-            "loss": ("cell", np.array([loss for _, _, loss in made])),
+            "load_curve": (("cell", "layer"), np.array([curve for curve, _, _ in runs])),
+            "error": (("cell", "split"), np.array([error for _, error, _ in runs])),
+            "loss": ("cell", np.array([loss for _, _, loss in runs])),
         },
         coords={"split": ["train", "test"], "layer": np.arange(8)},
     )
@@ -85,7 +85,7 @@ def train_regressions(cells: xr.Dataset, regimes: dict[str, dict[str, float]], e
     return result
 
 
-def _trained(member: Member, data: Data, shared: dict[str, Any]) -> tuple[list[float], list[float], float]:
+def _train(member: Member, data: Data, shared: dict[str, Any]) -> tuple[list[float], list[float], float]:
     network = CompiledMLP(member, shared)
     loss = np.nan
     for epoch in range(1, int(member.training.epochs) + 1):

@@ -14,7 +14,15 @@ from deepmech.data import load
 from deepmech.sweeps import Sweep
 from deepmech.trainers import Training, train
 from deepmech_book.sweeps.policy import verification_policy
-from deepmech_book.sweeps.spring_block.networks import PANELS, SLOPES, TORCH, final_loss, measured, recipe, sweep
+from deepmech_book.sweeps.spring_block.networks import (
+    PANELS,
+    SLOPES,
+    TORCH,
+    dataset_kwargs,
+    final_loss,
+    summarise,
+    sweep,
+)
 
 #: How the constants are found, layer by layer in the network with its initial weights, from the training samples. They
 #: bring to 1 the features' variance over samples, mean over units (the paper's words), or their mean square (as where
@@ -78,7 +86,7 @@ def lazy_corner(
     seeds = range(FIRST_SEED, FIRST_SEED + n_seeds)
     cells = {"scaled": list(SCALED), "learning_rate": learning_rates, "seed": seeds}
     fixed = {"network": {"slope": 0.0}, "training": {"epochs": epochs}}
-    return sweep("constants", "spring_block.without_norm", cells, recipe(data), **fixed)
+    return sweep("constants", "spring_block.without_norm", cells, dataset_kwargs(data), **fixed)
 
 
 def diagram(
@@ -97,7 +105,7 @@ def diagram(
     """
     cells = {"slope": slopes, "dropout": dropouts, "seed": range(FIRST_SEED, FIRST_SEED + n_seeds)}
     fixed = {"network": {"scaled": SCALED[0]}, "training": {"epochs": 100, **training}}
-    return sweep("constants-diagram", "spring_block.without_norm", cells, recipe(data), **fixed)
+    return sweep("constants-diagram", "spring_block.without_norm", cells, dataset_kwargs(data), **fixed)
 
 
 @verification_policy(tolerance={**TORCH, "loss": 3e-2})
@@ -109,11 +117,11 @@ def train_cells(
     Returns
     -------
     Dataset
-        Over ``cell``: :func:`.networks.measured`, ``loss`` of the last epoch, and whether training ``diverged``.
+        Over ``cell``: :func:`.networks.summarise`, ``loss`` of the last epoch, and whether training ``diverged``.
     """
     images = load(**data)
     varied: dict[str, Any] = {str(k): v for k, v in cells.items() if k != "seed"}
     how = {k: varied.pop(k) for k in ("learning_rate",) if k in varied}
     factory = partial(constants, torch.tensor(images.x_train).flatten(1))
-    made = train(factory, Training(**training, **how), images, seed=cells["seed"], **network, **varied)
-    return measured(made).assign(loss=final_loss(made), diverged=made["state"] == "diverged")
+    runs = train(factory, Training(**training, **how), images, seed=cells["seed"], **network, **varied)
+    return summarise(runs).assign(loss=final_loss(runs), diverged=runs["state"] == "diverged")
