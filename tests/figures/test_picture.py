@@ -163,7 +163,7 @@ def drawn(name: str) -> Picture:
 
 
 def test_nothing_public_is_left_out_here():
-    assert ALL.keys() == set(figures.NAMES)
+    assert ALL.keys() == set(figures.NAMES), "an example of each in ALL, and its name in the module's __all__"
 
 
 @pytest.mark.parametrize("name", sorted(set(ALL) - {"analogy", "friction_law"}))

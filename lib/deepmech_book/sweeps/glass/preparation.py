@@ -7,6 +7,7 @@ for lengths μt over four decades, and then left to full-batch gradient descent 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import xarray as xr
@@ -14,8 +15,8 @@ import xarray as xr
 from deepmech.core.labels import over
 from deepmech.sweeps import Sweep
 from deepmech.trainers.langevin import Dynamics, Preparation, log_times, walk
-from deepmech_book.sweeps.glass.data import binary, fingerprint
-from deepmech_book.sweeps.glass.walks import PHASES, RATE, in_single_precision, phase_sweep, width_for
+from deepmech_book.sweeps.glass.data import binary
+from deepmech_book.sweeps.glass.walks import RATE, in_single_precision, overlap_and_loss, phase_sweep
 from deepmech_book.sweeps.policy import verification_policy
 
 LENGTHS = (420, 4_200, 42_000, 300_000, 1_260_000, 4_200_000)
@@ -38,19 +39,12 @@ def standard(
     >>> standard("digits", 500, [100, 1000], 3, 500, [0, 100]).grid.shape
     (2, 3)
     """
-    phase = PHASES["regularised"]
     data: dict[str, Any] = {"name": dataset, "n_data": n_data, "whiten": False}
-    fixed = {
-        "data": data,
-        "width": width_for(phase, n_data),
-        "regularisation": phase["regularisation"],
-        "chi": [phase["chi"] * f for f in (1 / 7, 1, 7)],
-        "steps": steps,
-        "waiting": list(waiting),
-        "times": log_times(steps - min(waiting), 12).tolist(),
-    }
-    cells = {"sgd_steps": over("sgd_steps", list(lengths)), "seed": over("seed", range(n_seeds))}
-    return Sweep(f"glass-preparation-{dataset}", "glass.preparation", cells, fixed, data=fingerprint(**data))
+    like = phase_sweep("regularised", data, (0.0,), n_seeds, steps, waiting)
+    fixed = {**like.fixed, "times": log_times(steps - min(waiting), 12).tolist()}
+    del fixed["preparation"]
+    cells = {"sgd_steps": over("sgd_steps", list(lengths)), "seed": like.cells["seed"]}
+    return replace(like, name=f"glass-preparation-{dataset}", compute="glass.preparation", cells=cells, fixed=fixed)
 
 
 def full_size(temperatures: Sequence[float] = (0.1, 0.01, 1e-3, 0.0), n_seeds: int = 1) -> Sweep:
@@ -115,15 +109,4 @@ def rest_cells(
         chi=chi,
         experiment="glass preparation",
     )
-    total = runs.sum(["layer", "alive"], skipna=False)
-    output = xr.Dataset(
-        {
-            "overlap": (total["within"] / total["count"]).transpose("cell", "waiting", "time", "chi"),
-            "msd": total["square"] / total["count"],
-            "loss": runs["loss"],
-            "loss_waited": runs["loss_waited"],
-            "sigma": runs["sigma"],
-            "diverged": runs["state"] == "diverged",
-        }
-    )
-    return in_single_precision(output).assign_attrs(runs.attrs)
+    return in_single_precision(overlap_and_loss(runs)).assign_attrs(runs.attrs)

@@ -278,27 +278,32 @@ def walk_cells(
     total = runs.sum(groups, skipna=False)
     count, alive = runs["count"], runs.isel(alive=1, drop=True)
     ends = xr.DataArray(last, {"waiting": waiting}, dims="waiting")
-    output = xr.Dataset(
+    output = overlap_and_loss(runs).assign(
         {
-            "overlap": (total["within"] / total["count"]).transpose("cell", "waiting", "time", "chi"),
-            "msd": total["square"] / total["count"],
             "alpha": _alpha(total["square"], total["fourth"], total["count"]),
             "alpha_alive": _alpha(*(alive[k].sum("layer", skipna=False) for k in ("square", "fourth", "count"))),
             "alpha_mixture": _mixture(runs["square"], count, groups),
             "msd_layer": runs["square"].sum("alive", skipna=False) / count.sum("alive"),
-            "loss": runs["loss"],
-            "loss_waited": runs["loss_waited"],
             "alive_share": count.isel(alive=1, drop=True).sum("layer") / total["count"],
             "motility": runs["motility"].sel(motility_time=ends).drop_vars("motility_time"),
             "still": runs["still"].sel(motility_time=ends).drop_vars("motility_time"),
             "end_square": runs["square"].sel(time=ends).drop_vars("time"),
             "end_count": count,
-            "sigma": runs["sigma"],
             "n_weights": runs["n_weights"],
-            "diverged": runs["state"] == "diverged",
         }
     )
     return in_single_precision(output).assign_attrs(runs.attrs)
+
+
+def overlap_and_loss(runs: xr.Dataset) -> xr.Dataset:
+    """Of walks over ``cell``: ``overlap`` (waiting, time, chi), ``msd``, ``loss`` (waiting, time), ``loss_waited``,
+    ``sigma`` and ``diverged``."""
+    total = runs.sum(["layer", "alive"], skipna=False)
+    return runs[["loss", "loss_waited", "sigma"]].assign(
+        overlap=(total["within"] / total["count"]).transpose("cell", "waiting", "time", "chi"),
+        msd=total["square"] / total["count"],
+        diverged=runs["state"] == "diverged",
+    )
 
 
 def in_single_precision(output: xr.Dataset) -> xr.Dataset:
