@@ -18,9 +18,9 @@ ENDS = """() => [...document.querySelectorAll(".state")].map((state) => state.qu
 
 
 def test_both_go_from_lazy_to_over_noisy_as_the_library_says(visit: Any, still: Any) -> None:
-    run = result(in_time.recorded()).sel(slope=SLOPE).isel(at_epoch=-1)
+    run = result(in_time.through_training()).sel(slope=SLOPE).isel(at_epoch=-1)
     state = shake_page.state()
-    shape = tuple(result(in_time.recorded()).sel(slope=SLOPE).load_curve.shape)
+    shape = tuple(result(in_time.through_training()).sel(slope=SLOPE).load_curve.shape)
     np.testing.assert_allclose(unpacked(state["load"], shape)[:, :, -1], run.load_curve, rtol=0, atol=0.5001 * STEP)
     page = visit(reduced_motion="reduce").open(still("shake"))  # how both end is there at once
     slider = page.locator("input[name=shake]")

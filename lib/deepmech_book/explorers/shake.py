@@ -31,7 +31,7 @@ def chain_settings() -> dict[str, Any]:
 
 def derived_state(values: dict[str, Any]) -> dict[str, Any]:
     """See :class:`.page.ExplorerSpec`."""
-    run = result(in_time.recorded()).sel(slope=SLOPE)
+    run = result(in_time.through_training()).sel(slope=SLOPE)
     load = run["load_curve"].transpose("dropout", "seed", "at_epoch", "layer")
     largest = float(run["dropout"].max())
     return animation_state("spring_block", {}) | {
