@@ -89,4 +89,4 @@ def _pooled(a: np.ndarray, pool: int) -> np.ndarray:
     """Sums over ``pool`` neighbours along the first axis, cut off at the ends."""
     total = np.concatenate([np.zeros_like(a[:1]), np.cumsum(a, axis=0)])
     i = np.arange(len(a))
-    return total[np.minimum(i + pool // 2 + 1, len(a))] - total[np.maximum(i - pool // 2, 0)]
+    return np.asarray(total[np.minimum(i + pool // 2 + 1, len(a))] - total[np.maximum(i - pool // 2, 0)])

@@ -239,8 +239,8 @@ def relative_difference(genuine: Any, simulated: Any, norm: Literal["I", "L"] = 
     else:  # d_k · gap / |d_k| with |d_k|² = 1 − 1/K
         top = np.abs(np.einsum("...kk->...k", gap) - gap.mean(-1)) / np.sqrt(1 - 1 / gap.shape[-1])
     bottom = (np.linalg.norm(x.values, axis=-1) + np.linalg.norm(y.values, axis=-1)) / 2
-    rd = np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0)
-    return x.isel(logit=0, drop=True).copy(data=rd).rename("relative_difference")
+    out: xr.DataArray = x.isel(logit=0, drop=True).rename("relative_difference")
+    return out.copy(data=np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0))
 
 
 def _as_means(means: Any, square: bool) -> xr.DataArray:
@@ -261,7 +261,7 @@ def _log_ratio(now: np.ndarray, start: np.ndarray, what: str) -> np.ndarray:
         )
     # A mean that is exactly zero later has logarithm −inf, and shows as that; one that is infinite has none.
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.log(np.abs(now / start))
+        return np.asarray(np.log(np.abs(now / start)))
 
 
 def tail_index(values: xr.DataArray, source: Literal["A", "alpha"] = "A", last: int = 1000) -> xr.DataArray:
@@ -302,7 +302,7 @@ def tail_index(values: xr.DataArray, source: Literal["A", "alpha"] = "A", last: 
         raise ValueError(f"tail_index: last = {last!r}: must be from 1 to the {len(t)} recorded times, all after 0")
     tail = values.isel(time=slice(-last, None))
     with np.errstate(divide="ignore"):
-        ratio = xr.apply_ufunc(np.log, abs(tail)) / np.log1p(tail["time"].astype(float))
+        ratio: xr.DataArray = xr.apply_ufunc(np.log, abs(tail)) / np.log1p(tail["time"].astype(float))
     return (1 - ratio.mean("time")).assign_attrs(source=source, last=last)
 
 

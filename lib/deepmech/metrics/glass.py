@@ -106,8 +106,7 @@ def non_gaussian(square: np.ndarray, fourth: np.ndarray, count: np.ndarray) -> n
     square, fourth, count = _sums("non_gaussian", square=square, fourth=fourth, count=count)
     scale = unit_scale(square, axis=())
     top, bottom = fourth * scale * scale * count, 3 * (square * scale) ** 2
-    shape = top.shape
-    return np.divide(top, bottom, out=np.full(shape, np.nan), where=np.broadcast_to(bottom > 0, shape)) - 1
+    return _ratio(top, bottom) - 1
 
 
 def _sums(owner: str, **sums: Any) -> list[np.ndarray]:
@@ -118,6 +117,11 @@ def _sums(owner: str, **sums: Any) -> list[np.ndarray]:
     except ValueError:
         shapes = ", ".join(f"{name} {values.shape}" for name, values in zip(sums, found, strict=True))
         raise ValueError(f"{owner}: {shapes}: give shapes that broadcast") from None
+
+
+def _ratio(top: np.ndarray, bottom: np.ndarray) -> np.ndarray:
+    """``top`` over ``bottom``, nan where that is not positive."""
+    return np.asarray(np.divide(top, bottom, out=np.full(top.shape, np.nan), where=bottom > 0))
 
 
 def mixture_non_gaussian(square: np.ndarray, count: np.ndarray, axis: int = -1) -> np.ndarray:
@@ -148,7 +152,7 @@ def mixture_non_gaussian(square: np.ndarray, count: np.ndarray, axis: int = -1) 
     mean = np.divide(square, count, out=np.zeros(square.shape), where=count > 0)
     total, first = count.sum(axis), square.sum(axis)
     second = (count * mean**2).sum(axis)
-    return np.divide(second * total, first**2, out=np.full(first.shape, np.nan), where=first > 0) - 1
+    return _ratio(second * total, first**2) - 1
 
 
 def susceptibility(overlap: np.ndarray, n_weights: float, axis: int = 0) -> np.ndarray:
@@ -181,7 +185,7 @@ def susceptibility(overlap: np.ndarray, n_weights: float, axis: int = 0) -> np.n
     overlap = np.atleast_1d(checks.check_array("susceptibility: overlap", overlap))
     if overlap.shape[axis] < 2:
         raise ValueError(f"susceptibility: {overlap.shape[axis]} run along axis {axis}: a variance needs at least two")
-    return n_weights * overlap.var(axis, ddof=1)
+    return np.asarray(n_weights * overlap.var(axis, ddof=1))
 
 
 #: Edges of motility histograms: log₁₀ |Δw| in steps of 0.05.
@@ -374,7 +378,7 @@ def uniform_dips(stream: Stream, n: int, n_null: int) -> np.ndarray:
     True
     """
     few = min(n, LARGE)
-    return np.array(_uniform_dips(stream, few, n_null)) * np.sqrt(few / n)
+    return np.asarray(np.array(_uniform_dips(stream, few, n_null)) * np.sqrt(few / n))
 
 
 @lru_cache(maxsize=32)

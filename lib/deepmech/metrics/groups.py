@@ -175,7 +175,7 @@ class GroupMoments:
     def _add_on_device(self, x: torch.Tensor, y: torch.Tensor, cell: torch.Tensor) -> torch.Tensor:
         """The same by torch's functions."""
         squares, step = [], max(1, _AT_ONCE // x.shape[1])  # fresh memory is what large features cost most
-        for some, k, at in zip(x.split(step), y.split(step), cell.split(step), strict=True):
+        for some, k, at in zip(*(torch.split(t, step) for t in (x, y, cell)), strict=True):
             shifted = self.anchor.index_select(0, k)
             torch.sub(some, shifted, out=shifted)
             self.sum.view(-1, x.shape[1]).index_add_(0, at, shifted)
@@ -314,7 +314,7 @@ class GroupMoments:
             factor = torch.where((part > 0) & (part < 1), (1 - part).rsqrt(), 0.0)[..., None]
             each, total = torch.zeros_like(in_class), torch.zeros((), dtype=torch.float64, device=count.device)
             step = max(1, _AT_ONCE // count.numel())
-            columns = (self.sum.split(step, 2), offset.split(step, 1), weight.sqrt().split(step))
+            columns = (torch.split(self.sum, step, 2), torch.split(offset, step, 1), torch.split(weight.sqrt(), step))
             for some, origin, root in zip(*columns, strict=True):
                 rest = (some - count[..., None] * origin) * root * factor
                 each, total = each + rest.square().sum((0, 2)), total + rest.sum(1).square().sum()

@@ -6,6 +6,7 @@ import difflib
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
@@ -69,7 +70,7 @@ def is_activation(module: nn.Module) -> bool:
     return plain and bool(_ACTIVATION_NAME.search(kind)) and not _NO_ACTIVATION.search(kind)
 
 
-class CallRecorder(TorchFunctionMode):
+class CallRecorder:
     """Tells of calls in a forward pass, inside ``with``; afterwards all hooks are gone, also after an error.
 
     Of modules, when they begin and when they end; and, with ``functions``, of activation functions outside of
@@ -78,53 +79,62 @@ class CallRecorder(TorchFunctionMode):
     """
 
     def __init__(self, modules: Mapping[str, nn.Module], functions: bool = True) -> None:
-        super().__init__()
         self.modules = dict(modules)
         self.functions = functions
         self.inside: list[str] = []
-        self.handles: list[Any] = []
+        self._hooks = ExitStack()
 
-    def on_enter(self, name: str, given: tuple[Any, ...]) -> None:
+    def on_enter(self, name: str, args: tuple[Any, ...]) -> None:
         """A module begins, with these arguments."""
 
-    def on_exit(self, name: str, given: tuple[Any, ...], made: Any) -> None:
-        """A module, or a function, has made this."""
+    def on_exit(self, name: str, args: tuple[Any, ...], result: Any) -> None:
+        """A module, or a function, has returned this."""
 
     def on_product(self, one: torch.Tensor, other: torch.Tensor) -> None:
         """Two tensors were multiplied, number by number."""
 
     def __enter__(self) -> Self:
         for name, module in self.modules.items():
-            self.handles.append(module.register_forward_pre_hook(partial(self._begin, name), with_kwargs=True))
-            self.handles.append(module.register_forward_hook(partial(self._end, name), with_kwargs=True))
-        return super().__enter__() if self.functions else self  # type: ignore[no-untyped-call]
-
-    def __exit__(self, *failure: Any) -> None:
+            begin, end = partial(self._begin, name), partial(self._end, name)
+            self._hooks.callback(module.register_forward_pre_hook(begin, with_kwargs=True).remove)
+            self._hooks.callback(module.register_forward_hook(end, with_kwargs=True).remove)
         if self.functions:
-            super().__exit__(*failure)  # type: ignore[no-untyped-call]
-        for handle in self.handles:
-            handle.remove()
+            self._hooks.enter_context(_FunctionMode(self._function))
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self._hooks.close()
 
     def _begin(self, name: str, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.inside.append(name)
         self.on_enter(name, (*args, *kwargs.values()))
 
-    def _end(self, name: str, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], made: Any) -> None:
+    def _end(self, name: str, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         self.inside.pop()
-        self.on_exit(name, (*args, *kwargs.values()), made)
+        self.on_exit(name, (*args, *kwargs.values()), result)
 
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        function = getattr(func, "__name__", "").partition(".")[0]
+    def _function(self, function: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
         if function in _PRODUCTS and len(args) == 2 and all(isinstance(a, torch.Tensor) for a in args):
             self.on_product(*args)
-        made = func(*args, **(kwargs or {}))
-        if function in _FUNCTIONS or (function in _CLAMPS and _from_zero(args, kwargs or {})):
+        if function in _FUNCTIONS or (function in _CLAMPS and _from_zero(args, kwargs)):
             around = self.inside[-1] if self.inside else ""
             # Of a parameter it makes another, no features.
             of_features = not isinstance(_first(args), nn.Parameter)
             if of_features and (not around or not is_activation(self.modules[around])):
-                self.on_exit(f"{around}.{function.removesuffix('_')}{CALL}".lstrip("."), args, made)
-        return made
+                self.on_exit(f"{around}.{function.removesuffix('_')}{CALL}".lstrip("."), args, result)
+
+
+class _FunctionMode(TorchFunctionMode):
+    """Tells of every function of torch that has returned, inside ``with``."""
+
+    def __init__(self, on_function: Callable[[str, tuple[Any, ...], Mapping[str, Any], Any], None]) -> None:
+        super().__init__()
+        self.on_function = on_function
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        self.on_function(getattr(func, "__name__", "").partition(".")[0], args, kwargs or {}, result)
+        return result
 
 
 def _from_zero(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
@@ -162,9 +172,9 @@ class LayerRecorder(CallRecorder):
         """
         before, self.calls = self.calls, dict.fromkeys(self.watched, 0)
         self.n, self.collect, self.pool = n, collect, pool
-        self._tell(INPUT, 1, inputs)
+        self._pass_on(INPUT, 1, inputs)
         output = through()
-        self._tell(OUTPUT, 1, output)
+        self._pass_on(OUTPUT, 1, output)
         _require_called([name for name, calls in self.calls.items() if not calls], "leave it out")
         for name, (module, call) in self.wanted.items():
             calls = self.calls.get(module, 1)
@@ -189,17 +199,17 @@ class LayerRecorder(CallRecorder):
             return ""
         return type(self.modules[at]).__name__ if at in self.modules else at.rpartition(".")[2]
 
-    def on_enter(self, name: str, given: tuple[Any, ...]) -> None:
+    def on_enter(self, name: str, args: tuple[Any, ...]) -> None:
         if name in self.calls:
-            self._tell(name, -self.calls[name] - 1, _first(given))
+            self._pass_on(name, -self.calls[name] - 1, _first(args))
 
-    def on_exit(self, name: str, given: tuple[Any, ...], made: Any) -> None:
+    def on_exit(self, name: str, args: tuple[Any, ...], result: Any) -> None:
         if name in self.calls:
             self.calls[name] += 1
             recurrent = isinstance(self.modules.get(name), nn.RNNBase) and self.pool is None
-            self._tell(name, self.calls[name], stream(made) if recurrent else made)
+            self._pass_on(name, self.calls[name], stream(result) if recurrent else result)
 
-    def _tell(self, module: str, call: int, value: Any) -> None:
+    def _pass_on(self, module: str, call: int, value: Any) -> None:
         for name in self.names.get((module, call), ()):
             self._collect(name, value)
 
@@ -237,27 +247,27 @@ class _Call:
     """The end of a call of a module, or of an activation function."""
 
     name: str
-    first: Any  # tensor that it was given
-    made: Any
+    first: Any  # tensor among its arguments
+    result: Any
     inside: tuple[str, ...]  # modules around it
-    version: int  # of what it made, at that time
+    version: int  # of the result, at that time
     gate: int = 0  # positions of the features that it is multiplied into, if it has fewer numbers than they
 
     @property
     def positions(self) -> int:
-        """Over how many places what it made extends."""
-        return self.made.shape[2:].numel() if isinstance(self.made, torch.Tensor) else 0
+        """Over how many places its result extends."""
+        return self.result.shape[2:].numel() if isinstance(self.result, torch.Tensor) else 0
 
     def makes(self, output: Any) -> bool:
-        """Whether what it made, and nobody has overwritten, is this output: as it is, reshaped or copied."""
-        made = self.made
-        if not (isinstance(made, torch.Tensor) and isinstance(output, torch.Tensor)) or _version(made) != self.version:
+        """Whether its result, which nobody has overwritten, is this output: as it is, reshaped or copied."""
+        own = self.result
+        if not (isinstance(own, torch.Tensor) and isinstance(output, torch.Tensor)) or _version(own) != self.version:
             return False
-        if _shares(made, output):
+        if _shares(own, output):
             return True
-        same = made.layout == output.layout == torch.strided and made.device == output.device
-        same = same and made.numel() == output.numel() and made.shape[:1] == output.shape[:1]
-        return same and bool((made.reshape(-1) == output.reshape(-1)).all())
+        same = own.layout == output.layout == torch.strided and own.device == output.device
+        same = same and own.numel() == output.numel() and own.shape[:1] == output.shape[:1]
+        return same and bool((own.reshape(-1) == output.reshape(-1)).all())
 
 
 class _CallTable(CallRecorder):
@@ -271,16 +281,16 @@ class _CallTable(CallRecorder):
             self.output = stream(run())
         self.often = Counter(call.name for call in self.calls)
 
-    def on_exit(self, name: str, given: tuple[Any, ...], made: Any) -> None:
-        self.calls.append(_Call(name, _first(given), made, tuple(self.inside), _version(made)))
+    def on_exit(self, name: str, args: tuple[Any, ...], result: Any) -> None:
+        self.calls.append(_Call(name, _first(args), result, tuple(self.inside), _version(result)))
 
     def on_product(self, one: torch.Tensor, other: torch.Tensor) -> None:
         """Mark calls whose result, one number for many, scales features."""
         for small, large in ((one, other), (other, one)):
             for call in reversed(self.calls):
-                if isinstance(call.made, torch.Tensor) and _shares(call.made, small):
-                    features = large.shape[:1] == call.made.shape[:1] and not isinstance(large, nn.Parameter)
-                    if features and call.made.numel() < large.numel():
+                if isinstance(call.result, torch.Tensor) and _shares(call.result, small):
+                    features = large.shape[:1] == call.result.shape[:1] and not isinstance(large, nn.Parameter)
+                    if features and call.result.numel() < large.numel():
                         call.gate = large.shape[2:].numel()
 
     def named(self, keep: Callable[[_Call], bool] = lambda call: True) -> dict[str, int]:
@@ -314,7 +324,13 @@ def select_layers(
                 "numbers that are quantities, such as pixels: give them as floating point numbers.)"
             )
         return Selection(tuple(layers), "as named")
-    return (_blocks if layers else _default)(_CallTable(modules, run, main))
+    table = _CallTable(modules, run, main)
+    if modules and not table.calls:
+        raise ValueError(
+            "load_curve: no module of the model was called, and no activation: let forward call it, "
+            "forward=lambda model, batch: model(…)"
+        )
+    return (_blocks if layers else _default)(table)
 
 
 def _default(seen: _CallTable) -> Selection:
@@ -348,10 +364,10 @@ def _default(seen: _CallTable) -> Selection:
             f"layers=[…, {recurrent[0]!r}, …] takes what it returns"
         )
     begin = "what a first normalisation or embedding makes of the input" if first else "the input" if real else ""
-    told = [", then ".join(filter(None, [begin, "each activation in the order of calls"]))]
-    told += [f"without {_named(seen, last)}, which makes the output"] if last else []
-    told += [f"without gates, which scale features: {_named(seen, gates)}"] if gates else []
-    return Selection((*(first or ends), *found), "; ".join(told), "; ".join(left_out))
+    words = [", then ".join(filter(None, [begin, "each activation in the order of calls"]))]
+    words += [f"without {_named(seen, last)}, which makes the output"] if last else []
+    words += [f"without gates, which scale features: {_named(seen, gates)}"] if gates else []
+    return Selection((*(first or ends), *found), "; ".join(words), "; ".join(left_out))
 
 
 def _gates(calls: Sequence[_Call], seen: _CallTable) -> list[_Call]:
@@ -415,8 +431,8 @@ def _blocks(seen: _CallTable) -> Selection:
         raise ValueError(f"load_curve: layers = 'blocks': no blocks are repeated here; name the layers: {listing}")
     classes = Counter(type(modules[call.name]).__name__ for call in seen.calls if call.name in names)
     each = _few([f"{number} calls of a {kind}" for kind, number in classes.items()])
-    told = f"what enters the first block, then what each block returns: {each}"
-    return Selection((BEFORE, *found), told, blocks=True)
+    words = f"what enters the first block, then what each block returns: {each}"
+    return Selection((BEFORE, *found), words, blocks=True)
 
 
 def _inside(name: str, others: Sequence[str]) -> bool:
@@ -443,9 +459,9 @@ def stream(output: Any) -> Any:
     return output
 
 
-def _first(given: tuple[Any, ...]) -> Any:
+def _first(args: tuple[Any, ...]) -> Any:
     """The first tensor among arguments, or within one of them."""
-    return next((v for v in map(stream, given) if isinstance(v, torch.Tensor)), None)
+    return next((v for v in map(stream, args) if isinstance(v, torch.Tensor)), None)
 
 
 def call_of(name: str, modules: Mapping[str, nn.Module]) -> tuple[str, int]:

@@ -151,7 +151,7 @@ class LoadCurveMonitor:
         for name in ("unresolved", "jackknife"):  # of the first record alone, as the largest shares are
             curves.attrs.pop(name, None)
         curves = curves.drop_vars("largest_share", errors="ignore")
-        out = curves.to_dataset(name="load_curve")
+        out: xr.Dataset = curves.to_dataset(name="load_curve")
         out.attrs = {k: v for k, v in curves.attrs.items() if k not in ("long_name", "units")}
         if curves.sizes["layer"] > 2:
             out["curvature"] = curvature(curves)

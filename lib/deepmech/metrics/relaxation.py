@@ -200,7 +200,7 @@ def _spread(curves: np.ndarray) -> float:
         return np.nan
     scale = unit_scale(curves).item()
     shared = curves[:, enough] * scale
-    return float(np.sqrt(np.nanmean((shared - np.nanmean(shared, 0)) ** 2))) / scale
+    return float(np.sqrt(np.nanmean((shared - np.nanmean(shared, 0)) ** 2)) / scale)
 
 
 NEVER_HOT = "the record sees no temperature at which a free walk would be ten times faster than the landscape alone"
@@ -327,7 +327,7 @@ def crossover(table: xr.Dataset) -> float:
 def crossover_without(table: xr.Dataset) -> np.ndarray:
     """:func:`crossover` without each run."""
     first = table.isel(temperature=int(np.argmax(table.temperature.values)))
-    return (first.free_without * first.temperature / table.without.sel(temperature=0.0)).values
+    return np.asarray(first.free_without * first.temperature / table.without.sel(temperature=0.0))
 
 
 def local_powers(values: xr.DataArray) -> xr.DataArray:
