@@ -275,6 +275,9 @@ def test_pairs_on_the_same_samples_differ_by_less_than_they_scatter():
     assert found.attrs["against"] == "a"
     with pytest.raises(ValueError, match=r"'b' runs over layers.*measure both over the same"):
         compare({"a": load_curve(model, x, y), "b": load_curve(networks(depth=3), x, y)})
+    for slip, where in (([curves["a"]] * 2, "curves is of type list"), ({"a": [1.0, 2.0]}, "'a' is of type list")):
+        with pytest.raises(ValueError, match=f"compare: {where}"):
+            compare(slip)
 
 
 def test_paired_intervals_cover_the_difference():

@@ -1,10 +1,13 @@
 """What people have, in one call: loaders, dicts, masks, words, targets, files, several labels, samples bit by bit."""
 
 import warnings
+from collections import OrderedDict, namedtuple
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
+import xarray as xr
 from example_networks import (
     CLASSES,
     WIDTH,
@@ -86,6 +89,14 @@ def test_a_source_is_read_as_far_as_asked():
         (X, {"y": Y, "n_classes": 4}, "class 3 of 4 has no sample"),
         (X, {"y": Y[1:]}, r"x \(60, 8\) and y \(59,\)"),
         (X, {}, r"y = None: .*load_curve\.predicted_labels"),
+        (X[:0], {"y": Y[:0]}, "load_curve: x has no samples"),
+        (DataLoader, {"y": Y}, "load_curve: x is the class DataLoader itself"),
+        (X, {"y": Y - 1}, "load_curve: y holds -1: .*: leave out"),
+        (X, {"y": [None] * N}, "load_curve: labels have type object"),
+        (X, {"y": lambda output: output.argmax(1)}, "load_curve: y = .*a function of the model's output and the batch"),
+        (X, {"y": Y, "metric": "d"}, "load_curve: metric = 'd'"),
+        (X, {"y": Y, "forward": lambda model: model(X)}, "load_curve: forward = .*a function of model and batch"),
+        (X, {"y": Y, "forward": lambda model, batch: batch}, "load_curve: no module of the model was called"),
         (batches(X, Y + (Y == 2)), {}, "class 2 of 4 has no sample"),
         (batches(X, Y), {"n_classes": 2}, "n_classes = 2, but there are 3 classes"),
         (
@@ -103,6 +114,56 @@ def test_a_source_is_read_as_far_as_asked():
 def test_samples_that_cannot_be_measured(x, how, message):
     with pytest.raises(ValueError, match=message):
         load_curve(mlp(), x, **how)
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [
+        nn.Linear(5, 2), nn.LayerNorm(5), nn.BatchNorm1d(5), nn.BatchNorm2d(5), nn.Conv2d(3, 2, 3), nn.Conv1d(5, 2, 9),
+        nn.MaxPool2d(2), nn.Unflatten(1, (3, 5)), nn.LSTM(5, 2), nn.MultiheadAttention(5, 1), nn.Embedding(9, 2),
+        nn.TransformerEncoderLayer(6, 2), nn.Bilinear(5, 5, 2), nn.Flatten(3),
+    ],
+    ids=lambda layer: type(layer).__name__,
+)  # fmt: skip
+def test_whatever_layer_refuses_a_batch_the_batch_is_named(layer):
+    """One that torch's code raises an error for, of whatever kind: where it is found, and where functions are seen."""
+    for layers in (None, ["1"]):
+        with pytest.raises(
+            ValueError, match=r"^load_curve: the model('s forward)? (does not take this batch|cannot be)"
+        ):
+            load_curve(nn.Sequential(layer, nn.ReLU(), nn.Flatten()), X, Y, layers)
+    if not isinstance(layer, nn.MultiheadAttention | nn.Bilinear):
+        with pytest.raises(ValueError, match=r"does not take this batch, \(60, 8\) float32"):
+            load_curve(nn.Sequential(layer, nn.ReLU()), {"x": X}, Y, forward=lambda model, batch: model(batch["x"]))
+
+
+Pair = namedtuple("Pair", "hidden logits")
+OUTPUTS = {
+    "tuple": lambda z: (z, z[:, 0]), "loss first": lambda z: (z.sum(), z),
+    "list": lambda z: [z], "dict": lambda z: {"z": z},
+    "field": lambda z: SimpleNamespace(loss=None, hidden=-z, logits=z), "named": lambda z: Pair(-z, z),
+    "mapping": lambda z: {"hidden": -z, "logits": z},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", OUTPUTS)
+def test_an_output_of_several_parts_is_its_logits(form):
+    """For the layer of that name, for predicted labels, and for what makes it, which is no layer by default."""
+
+    class Several(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner, self.last = mlp(), nn.Tanh()
+
+        def forward(self, x):
+            return OUTPUTS[form](self.last(self.inner(x)))
+
+    model = Several()
+    plain = nn.Sequential(OrderedDict(inner=model.inner, last=model.last))
+    xr.testing.assert_equal(load_curve(model, X, Y, ["output"]), load_curve(plain, X, Y, ["output"]))
+    for labels in (Y, predicted_labels):
+        assert "last" not in load_curve(model, X, labels).layer
+        xr.testing.assert_equal(load_curve(model, X, labels), load_curve(plain, X, labels))
 
 
 @pytest.mark.parametrize("metric", ["D", "D_hat"])

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import copy
 import inspect
+import os
 import random
 import re
 import sys
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -23,7 +25,7 @@ from torch.utils.data import BatchSampler, DataLoader, Dataset, SequentialSample
 
 from deepmech.core import checks
 from deepmech.core.random import Stream
-from deepmech.metrics.separation import as_tensor, class_labels, count_classes, real_numbers, require_classes
+from deepmech.metrics.separation import as_tensor, real_numbers, require_classes
 
 Forward = Callable[[nn.Module, Any], Any]
 
@@ -31,11 +33,13 @@ LABELS = ("labels", "label", "y", "targets", "target")
 """Where a batch with names may have its labels; the first that is there counts."""
 
 _LARGEST_CACHE = 2**31  # bytes
-# How torch's layers say that an input is not for them.
+# How torch's functions say that an input is not for them, where a model calls them itself.
 _UNFIT = re.compile(
-    r"shapes cannot be multiplied|expected .* (input|channels|dtype|scalar type)|size of tensor|out of range|"
-    r"must have the same dtype|should be the same|not implemented for"
+    r"shapes cannot be multiplied|expected .* (input|channels|dtype|scalar types?)|size of tensor|out of range|"
+    r"must have the same dtype|should be the same|not implemented for|invalid for input of size",
+    re.I,
 )
+_TORCH = os.path.dirname(torch.__file__)
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,7 @@ class Batch:
     def digest(self) -> bytes:
         """A few numbers of every sample, by which the same samples in the same order are known again."""
         rows = next((t.detach().reshape(len(t), -1) for t in self.tensors() if t.ndim and t.numel()), torch.zeros(0, 1))
+        rows = torch.view_as_real(rows).flatten(1) if rows.is_complex() else rows
         return rows[:, :: max(1, rows.shape[1] // 16)][:, :16].double().cpu().numpy().tobytes()
 
     def tensors(self) -> list[torch.Tensor]:
@@ -83,10 +88,9 @@ class Batch:
 
     def through(self, model: nn.Module, forward: Forward | None) -> Any:
         """What the model returns for this batch; a ValueError says so if the batch is not for this model."""
-        if forward is not None:
-            return forward(model, self.whole)
         try:
-            inspect.signature(model.forward).bind(*self.args, **self.named)
+            if forward is None:
+                inspect.signature(model.forward).bind(*self.args, **self.named)
         except TypeError as error:
             given = ", ".join([*(type(v).__name__ for v in self.args), *(f"{name}=…" for name in self.named)])
             how = "Say how to call it: forward=lambda model, batch: …"
@@ -96,19 +100,48 @@ class Batch:
         except ValueError:  # there is no signature to ask
             pass
         try:
-            return model(*self.args, **self.named)
-        except (RuntimeError, IndexError) as error:
-            if not _UNFIT.search(str(error)):  # the model's own fault
+            return model(*self.args, **self.named) if forward is None else forward(model, self.whole)
+        except (RuntimeError, IndexError, ValueError, AssertionError, TypeError) as error:
+            if not _is_misfit(error):  # the model's own fault
                 raise
-            given = ", ".join(f"{tuple(v.shape)} {str(v.dtype).removeprefix('torch.')}" for v in self.tensors())
-            whole = any(not v.is_floating_point() for v in self.tensors())
-            number = (
-                " Whole numbers that are quantities, such as pixels, have to be real ones, x / 255." if whole else ""
-            )
+            shapes = ", ".join(f"{tuple(v.shape)} {str(v.dtype).removeprefix('torch.')}" for v in self.tensors())
+            shapes = shapes or ", ".join(type(v).__name__ for v in (*self.args, *self.named.values()))
             raise ValueError(
-                f"load_curve: the model does not take this batch, {given}: {str(error).strip().splitlines()[0]}. Give "
-                f"x in the shape that it was made for, or say how to call it: forward=lambda model, batch: ….{number}"
+                f"load_curve: the model does not take this batch, {shapes}: {str(error).strip().splitlines()[0]}. Give "
+                "x in the shape that it was made for, or say how to call it: forward=lambda model, batch: …."
+                + self._hint(str(error))
             ) from error
+
+    def _hint(self, error: str) -> str:
+        """What numbers of another kind may mend."""
+        whole = any(not (v.is_floating_point() or v.is_complex()) for v in self.tensors())
+        if whole and "index out of range" in error:
+            return " A whole number is beyond the model's table of them (nn.Embedding)."
+        if whole:
+            return " Whole numbers that are quantities, such as pixels, have to be real ones, x / 255."
+        return " Token numbers have to be whole, x.long()." if "'indices'" in error else ""
+
+
+def _is_misfit(error: Exception) -> bool:
+    """Whether a function of torch's refused its arguments, by its words or because torch's code raised the error."""
+    if isinstance(error, torch.OutOfMemoryError | NotImplementedError) or str(error).startswith("load_curve:"):
+        return False
+    files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
+    last = next(
+        file for file in reversed(files) if os.path.basename(file) != "layers.py"
+    )  # which looks on at functions
+    return bool(_UNFIT.search(str(error))) or last.startswith(_TORCH)
+
+
+def takes(function: Callable[..., Any], number: int) -> bool:
+    """Whether a function can be called with so many arguments, as far as it tells."""
+    try:
+        inspect.signature(function).bind(*range(number))
+    except TypeError:
+        return False
+    except ValueError:  # there is no signature to ask
+        pass
+    return True
 
 
 class Batches:
@@ -131,6 +164,10 @@ class Batches:
         checks.check_int("load_curve: batch_size", batch_size)
         if n_samples is not None:
             checks.check_int("load_curve: n_samples", n_samples, allowed="a whole number, at least 1, or None")
+        if isinstance(x, type):
+            raise ValueError(f"load_curve: x is the class {x.__name__} itself: make one first, {x.__name__}(…)")
+        if callable(y):
+            checks.check("load_curve: y", y, takes(y, 2), "labels, or a function of the model's output and the batch")
         self.n_samples, self.batch_size, self.place, self.units = n_samples, batch_size, y, units
         self.known: np.ndarray | None = None  # labels of arrays
         self.loader: Iterable[Any] | None = None
@@ -201,6 +238,8 @@ class Batches:
             if len(one.shape) == 0 or shape[:1] not in ((), tuple(one.shape)[:1]):
                 said = shape or "a function"
                 raise ValueError(f"load_curve: {name} {tuple(one.shape)} and y {said}: expected (n, ...) and (n,)")
+        if not self.n:
+            raise ValueError("load_curve: x has no samples: give some of two classes or more")
         self.units = None if self.units is None else class_names(self.units, "units")
         if self.units is not None and len(self.units) != self.n:
             raise ValueError(f"load_curve: {len(self.units)} units of {self.n} samples: expected one for each")
@@ -304,7 +343,12 @@ class ClassIndex:
         return torch.tensor([self.number[name] for name in names.tolist()], dtype=torch.int64)
 
     def _add(self, labels: np.ndarray, names: np.ndarray) -> None:
-        largest = count_classes(labels) if labels.dtype.kind in "iu" and (len(labels) or not self.number) else 0
+        if labels.dtype.kind == "i" and len(labels) and labels.min() < 0:
+            raise ValueError(
+                f"load_curve: y holds {labels.min()}: classes are whole numbers from 0 on, or words: leave out samples "
+                "without a class"
+            )
+        largest = int(labels.max()) + 1 if labels.dtype.kind in "iu" and len(labels) else 0
         for name in names.tolist():
             self.number.setdefault(name, len(self.number))
         if self.n_classes is not None and (classes := max(largest, len(self.number))) > self.n_classes:
@@ -321,8 +365,8 @@ class ClassIndex:
             return
         numbers = [name for name in self.number if isinstance(name, int) and not isinstance(name, bool)]
         if numbers:
-            require_classes(np.array(numbers), self.n_classes or max(numbers) + 1)
-        require_classes(np.arange(len(self.number)), self.n_classes or 2)
+            require_classes(np.array(numbers), self.n_classes or max(numbers) + 1, "load_curve: y: ")
+        require_classes(np.arange(len(self.number)), self.n_classes or 2, "load_curve: y: ")
 
 
 def class_names(labels: Any, what: str = "y") -> np.ndarray:
@@ -342,13 +386,13 @@ def class_names(labels: Any, what: str = "y") -> np.ndarray:
         )
     if found.dtype.kind == "O" and len(found) and all(isinstance(v, str) for v in found):
         found = found.astype(str)
-    if found.dtype.kind == "f":
-        remedy = f": give {what}.astype(int)" if (found == np.round(found)).all() else ""
+    if found.dtype.kind not in "biuU":
+        remedy = f": give {what}.astype(int)" if found.dtype.kind == "f" and (found == np.round(found)).all() else ""
         which = "labels" if what == "y" else what
         raise ValueError(
             f"load_curve: {which} have type {found.dtype}: expected classes, as whole numbers or words{remedy}"
         )
-    return found if found.dtype.kind in "Ub" else class_labels(found)
+    return found
 
 
 def _split(whole: Any, place: Any, units: str | int | None = None) -> Batch:

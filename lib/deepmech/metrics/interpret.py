@@ -63,6 +63,7 @@ def leave_one_out(curve: xr.DataArray) -> xr.DataArray | None:
 
     The attribute ``jackknife`` holds them behind the curve itself, one after another.
     """
+    checks.check_type("curve", curve, xr.DataArray)
     flat = np.asarray(curve.attrs.get("jackknife", ()), float)
     whole = int(curve.attrs.get("layers", 0))
     if not flat.size or curve.dims != ("layer",) or "depth" not in curve.coords or flat.size % whole:
@@ -132,7 +133,7 @@ def _reach(times: int, n: int) -> float:
 
 def _gaps(work: np.ndarray) -> np.ndarray:
     """By how much each other layer does more, (…, layer, other)."""
-    return work[..., None, :] - work[..., :, None]
+    return np.asarray(work[..., None, :] - work[..., :, None])
 
 
 @dataclass(frozen=True)
@@ -267,6 +268,10 @@ is separated.
     if curve.ndim != 1:
         has = f"dimensions {curve.dims}" if curve is load else f"shape {curve.shape}"
         raise ValueError(f"interpret: load has {has}: give one curve, a number a layer; select or average the rest")
+    if curve.size < 3:
+        raise ValueError(
+            f"interpret: load has {curve.size} layers: a shape has three or more: name more, load_curve(…, layers=[…])"
+        )
     dim = str(curve.dims[0])
     noisy = _noisy_layers(curve)
     collapsed: tuple[str, ...] = ()
@@ -383,6 +388,11 @@ def compare(curves: Mapping[str, xr.DataArray]) -> xr.Dataset:
     >>> found.difference.sizes, found.attrs["paired"], bool(found.low[1, 0] == found.high[1, 0] == 0)
     (Frozen({'curve': 2, 'layer': 3}), 1, True)
     """
+    checks.check_type("compare: curves", curves, Mapping)
+    for name, curve in curves.items():
+        checks.check_type(f"compare: {name!r}", curve, xr.DataArray)
+        if leave_one_out(curve) is None:
+            raise ValueError(f"compare: {name!r}: {_NONE}")
     if len(curves) < 2:
         raise ValueError(f"compare: {len(curves)} given: give two or more curves by name")
     (begin, first), *_ = curves.items()
@@ -394,8 +404,6 @@ def compare(curves: Mapping[str, xr.DataArray]) -> xr.Dataset:
                 f"compare: {name!r} runs over layers {curve.layer.values.tolist()}, {begin!r} over "
                 f"{first.layer.values.tolist()}: measure both over the same, layers=[…], and in the same way"
             )
-        if leave_one_out(curve) is None:
-            raise ValueError(f"compare: {name!r}: {_NONE}")
     paired = len({(c.attrs["order"], c.attrs["samples"], c.attrs["groups"]) for c in curves.values()}) == 1
     bare = {name: curve.drop_attrs().reset_coords(drop=True) for name, curve in curves.items()}
     found = {"load_curve": xr.concat(bare.values(), xr.Variable("curve", list(curves)))}

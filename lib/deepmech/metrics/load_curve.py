@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Self
+from typing import Any, Self, get_args
 
 import numpy as np
 import torch
@@ -26,6 +26,7 @@ from deepmech.metrics.evaluation import (
     class_names,
     evaluation,
     loader_state,
+    takes,
     unwrap,
 )
 from deepmech.metrics.groups import GROUPS, GroupAssigner, GroupMoments
@@ -87,7 +88,8 @@ def load_curve(
         labels: :func:`predicted_labels`, or any function of output and batch.
     layers : list of str or ``"blocks"``, optional
         Names out of ``model.named_modules()``, in the order wanted; ``"input"`` stands for the input itself and
-        ``"output"`` for what the model returns (of an output with fields, its logits). ``"blocks"`` finds blocks that
+        ``"output"`` for what the model returns (of an output with fields, its logits; of several outputs, the first
+        that has more than one axis, as a loss has not). ``"blocks"`` finds blocks that
         are repeated, such as those of a ResNet or a transformer, and runs over what enters the first and what each
         returns. By default as paper A measures: first the input, or the output of a normalisation layer if the model
         applies one directly to it (for token numbers, of the embedding); then every activation, a module of torch's or
@@ -241,11 +243,14 @@ class LoadCurve:
         checks.check_type("load_curve: model", model, nn.Module)
         if known["n_classes"] is not None:
             checks.check_int("load_curve: n_classes", known["n_classes"], 2)
-        for name, allowed in (
-            ("pool", "a function of what a layer returns, as mean_pool"),
-            ("forward", "a function of model and batch"),
+        checks.check("load_curve: metric", metric, metric in get_args(Metric), "'D' or 'D_hat'")
+        for name, numbers, allowed in (
+            ("pool", (1, 2), "a function of what a layer returns, as mean_pool"),
+            ("forward", (2,), "a function of model and batch"),
         ):
-            checks.check(f"load_curve: {name}", known[name], known[name] is None or callable(known[name]), allowed)
+            function = known[name]
+            fits = function is None or (callable(function) and any(takes(function, n) for n in numbers))
+            checks.check(f"load_curve: {name}", function, fits, allowed)
         for name in ("diverged_to_nan", "debias", "stratified", "standardise"):
             checks.check_bool(f"load_curve: {name}", known[name])
         self.standardise = known["standardise"]
@@ -307,6 +312,11 @@ class LoadCurve:
             raise ValueError(
                 f"load_curve: {lazy[0]!r} has no shape yet, and the first pass would draw it: "
                 "run one batch through the model before"
+            )
+        if empty := [name for name, parameter in parameters.items() if parameter.is_meta]:
+            raise ValueError(
+                f"load_curve: {empty[0]!r} is on the device meta, where there are no numbers: "
+                "model.to_empty(device='cpu'), and load its weights"
             )
         dtype = next((p.dtype for p in parameters.values() if p.is_floating_point()), None)
         device = next((p.device for p in parameters.values()), torch.device("cpu"))
@@ -547,7 +557,8 @@ def masked_mean_pool(features: torch.Tensor, batch: Any) -> torch.Tensor:
             "features) and (n, tokens); for other batches write pool=lambda h, batch: …"
         )
     kept = (mask != 0)[..., None].to(features.dtype)
-    return (features * kept).sum(1) / kept.sum(1).clamp(min=1)
+    mean: torch.Tensor = (features * kept).sum(1) / kept.sum(1).clamp(min=1)
+    return mean
 
 
 def _output(batch: Batch, model: nn.Module, forward: Forward | None) -> Any:
@@ -556,10 +567,18 @@ def _output(batch: Batch, model: nn.Module, forward: Forward | None) -> Any:
 
 
 def _logits(output: Any) -> Any:
-    """Of an output with fields, what a classifier is after: its logits, or the last features."""
-    if isinstance(output, Mapping):
-        return next((output[k] for k in ("logits", "last_hidden_state") if k in output), stream(output))
-    return output
+    """Of an output with fields, what a classifier is after: its logits, or the last features.
+
+    Of several outputs without names, the first that has more than one axis: a loss, which may stand before, has none.
+    """
+    if isinstance(output, torch.Tensor):
+        return output
+    fields = output if isinstance(output, Mapping) else getattr(output, "__dict__", {})
+    if isinstance(output, tuple | list):
+        fields = output._asdict() if hasattr(output, "_asdict") else dict(enumerate(output))
+    named = [v for k in ("logits", "last_hidden_state") if isinstance(v := fields.get(k), torch.Tensor)]
+    others = [v for v in fields.values() if isinstance(v, torch.Tensor) and v.ndim > 1]
+    return next(iter(named + others), stream(output))
 
 
 def _takes_two(pool: Callable[..., Any]) -> bool:

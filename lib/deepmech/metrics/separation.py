@@ -344,15 +344,22 @@ def count_classes(labels: np.ndarray) -> int:
     return int(labels.max()) + 1
 
 
-def require_classes(labels: np.ndarray, classes: int) -> None:
-    """Raise a ValueError that names the classes without samples, if there are any; nothing is laid out for them."""
+def require_classes(labels: np.ndarray, classes: int, where: str = "") -> None:
+    """Raise a ValueError that names the classes without samples, if there are any; nothing is laid out for them.
+
+    Parameters
+    ----------
+    labels : whole numbers from 0 on, any shape.
+    classes : K.
+    where : what the message begins with.
+    """
     present = np.unique(labels)
     missing = classes - len(present)
     if missing > 0:
         # The first few that are missing are among this many.
         first = np.setdiff1d(np.arange(min(classes, len(present) + checks.FEW)), present)
         raise ValueError(
-            f"class {checks.join_repr(first[: checks.FEW], missing)} of {classes} has no sample: take more "
+            f"{where}class {checks.join_repr(first[: checks.FEW], missing)} of {classes} has no sample: take more "
             "samples, of every class, or number the classes that occur from 0"
         )
 
@@ -413,7 +420,8 @@ def _inverse_root(between: torch.Tensor) -> torch.Tensor:
     _, s, v = torch.linalg.svd(between, full_matrices=False)
     s, v = s[: len(between) - 1], v[: len(between) - 1]
     kept = s > RANK_TOLERANCE * s[0] if len(s) else s > 0
-    return (v[kept] / s[kept, None]).T
+    root: torch.Tensor = v[kept] / s[kept, None]
+    return root.T
 
 
 def _log_ratio(within: float, between: float) -> float:
