@@ -10,6 +10,8 @@ import xarray as xr
 from deepmech.core import checks
 from deepmech.metrics.separation import class_labels, real_numbers, require_classes
 
+__all__ = ["class_means"]
+
 
 def class_means(
     logits: Any, classes: Any, n_classes: int | None = None, pool: int = 1, times: Any = None

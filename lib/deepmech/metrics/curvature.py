@@ -13,6 +13,8 @@ import xarray as xr
 
 from deepmech.core import checks
 
+__all__ = ["curvature", "descent", "steps"]
+
 _ROUNDING = 1e-12  # a curve whose range is this small against its values is flat to rounding
 _LAYER_DIMENSIONS = ("layer", "block")
 

@@ -27,6 +27,11 @@ from deepmech.core import checks
 from deepmech.core.random import Stream
 from deepmech.metrics.separation import as_tensor, real_numbers, require_classes
 
+__all__ = [
+    "LABELS", "Batch", "Batches", "ClassIndex", "Forward", "class_names", "evaluation", "loader_state",
+    "restore_generators", "takes", "unwrap",
+]  # fmt: skip
+
 Forward = Callable[[nn.Module, Any], Any]
 
 LABELS = ("labels", "label", "y", "targets", "target")
@@ -463,6 +468,19 @@ def evaluation(model: nn.Module) -> Iterator[None]:
     Python. Mixed precision and torch.compile are switched off inside, so that it does not matter where in a training
     step one looks. Attributes that are neither parameters, buffers nor generators, such as a plain number that
     ``forward`` counts up, cannot be guarded.
+
+    Parameters
+    ----------
+    model : any module.
+
+    Examples
+    --------
+    >>> model = nn.Sequential(nn.BatchNorm1d(2), nn.Dropout())
+    >>> with evaluation(model):
+    ...     print(model.training, torch.is_grad_enabled())
+    False False
+    >>> model.training, torch.is_grad_enabled()
+    (True, True)
     """
     modules = list(model.modules())
     devices = {p.device for p in model.parameters()}
@@ -511,7 +529,14 @@ def restore_generators(stack: ExitStack, values: list[object]) -> None:
 
 
 def unwrap(model: nn.Module) -> nn.Module:
-    """The module inside torch.compile and (Distributed)DataParallel, where hooks see every layer under its own name."""
+    """The module inside torch.compile and (Distributed)DataParallel, where hooks see every layer under its own name.
+
+    Examples
+    --------
+    >>> model = nn.Linear(2, 2)
+    >>> unwrap(nn.DataParallel(model)) is model
+    True
+    """
     while True:
         if isinstance(inner := getattr(model, "_orig_mod", None), nn.Module):
             model = inner

@@ -18,13 +18,22 @@ from deepmech.core.compiled import Floats, njit
 from deepmech.core.random import Stream
 from deepmech.metrics.scale import unit_scale
 
+__all__ = [
+    "LARGE", "MOTILITY_EDGES", "DipTest", "DisplacementSums", "dip", "dip_test", "displacement_sums",
+    "mixture_non_gaussian", "motility", "non_gaussian", "susceptibility", "unbinned", "uniform_dips",
+]  # fmt: skip
+
 
 @dataclass(frozen=True)
 class DisplacementSums:
     """Sums over the weights of each group.
 
-    ``within`` (groups, windows) is the number of weights that moved by less than each window; ``square`` and ``fourth``
-    (groups,) are sums of Δw² and Δw⁴, in units of weight squared and to the fourth.
+    Attributes
+    ----------
+    within : (groups, windows) ndarray
+        Number of weights that moved by less than each window.
+    square, fourth : (groups,) ndarray
+        Sums of Δw² and Δw⁴, in units of weight squared and to the fourth.
     """
 
     within: np.ndarray
@@ -312,9 +321,18 @@ def dip(sample: np.ndarray) -> float:
 
 @dataclass(frozen=True)
 class DipTest:
-    """The dip of ``n`` numbers and the part ``p`` of uniform samples of that size with a dip at least as large.
+    """What :func:`dip_test` found.
 
-    ``critical`` is the dip that one in twenty of these samples exceeds.
+    Attributes
+    ----------
+    dip : float
+        Of the sample.
+    p : float
+        Part of uniform samples of that size with a dip at least as large.
+    n : int
+        Numbers in the sample.
+    critical : float
+        The dip that one in twenty of the uniform samples exceeds.
     """
 
     dip: float
@@ -328,8 +346,6 @@ def dip_test(sample: np.ndarray, stream: Stream, n_null: int = 500) -> DipTest:
 
     The uniform distribution is the unimodal one with the largest dips, so the test errs on the side of one mode. At
     least ``1 / (n_null + 1)`` is reported.
-
-    ``stream`` are the random numbers of the uniform samples.
 
     Parameters
     ----------

@@ -23,6 +23,8 @@ from deepmech.core.compiled import KERNEL, Floats, Ints, njit
 from deepmech.metrics.scale import unit_scale
 from deepmech.metrics.separation import debiased, require_finite
 
+__all__ = ["GROUPS", "GroupAssigner", "GroupMoments"]
+
 GROUPS = 20
 """Groups that samples are dealt into by default."""
 _LARGEST = 2**28  # bytes of one layer's sums; with more there are fewer groups
@@ -122,6 +124,13 @@ class GroupMoments:
     standardise : bool
         Divide each feature by its standard deviation over all samples (a constant one does not count), so that D does
         not depend on the scales of features. Means' scatter is then taken from sums of groups, too.
+
+    Examples
+    --------
+    >>> x, y = torch.arange(40.0)[:, None] ** 2, torch.arange(40) // 20
+    >>> moments = GroupMoments(2, groups=4).update(x, y, GroupAssigner(4)(y))
+    >>> round(moments.separation(debias=False), 3), moments.leave_one_out().shape
+    (-0.854, (4,))
     """
 
     def __init__(self, n_classes: int, groups: int = GROUPS, by_units: bool = False, standardise: bool = False) -> None:

@@ -62,6 +62,20 @@ def leave_one_out(curve: xr.DataArray) -> xr.DataArray | None:
     and where the curve's values are not those that were measured.
 
     The attribute ``jackknife`` holds them behind the curve itself, one after another.
+
+    Parameters
+    ----------
+    curve : as :func:`~deepmech.metrics.load_curve.load_curve` returns it, or a selection of its layers.
+
+    Returns
+    -------
+    DataArray (group, layer), or None
+
+    Examples
+    --------
+    >>> curve = xr.DataArray([2.0, 1.0], {"layer": ["a", "b"], "depth": ("layer", [0, 1])}, "layer")
+    >>> leave_one_out(curve.assign_attrs(jackknife=[2.0, 1.0, 2.1, 0.9, 1.9, 1.1], layers=2))[:, 0].values.tolist()
+    [2.1, 1.9]
     """
     checks.check_type("curve", curve, xr.DataArray)
     flat = np.asarray(curve.attrs.get("jackknife", ()), float)
@@ -76,6 +90,16 @@ def leave_one_out(curve: xr.DataArray) -> xr.DataArray | None:
 
 def estimate(curve: xr.DataArray, of: Callable[[Any], Any] = lambda curve: curve) -> Estimate:
     """D of each layer, or a smooth function ``of`` the curve, with its 95 % interval over groups of samples.
+
+    Parameters
+    ----------
+    curve : as :func:`~deepmech.metrics.load_curve.load_curve` returns it.
+    of : function of an array whose last axis, ``layer``, holds D; it keeps the other axes.
+
+    Returns
+    -------
+    Estimate
+        Over what ``of`` leaves; without an interval, and with the reason, where no groups are noted.
 
     Examples
     --------
@@ -100,6 +124,10 @@ def band(curve: xr.DataArray) -> Estimate:
     Parameters
     ----------
     curve : as :func:`~deepmech.metrics.load_curve.load_curve` returns it; layers without an interval stay without.
+
+    Returns
+    -------
+    Estimate, over ``layer``
 
     Examples
     --------

@@ -17,6 +17,11 @@ from torch.overrides import TorchFunctionMode
 
 from deepmech.core import checks
 
+__all__ = [
+    "BEFORE", "BLOCKS", "CALL", "ENTRY", "INPUT", "OUTPUT", "CallRecorder", "LayerRecorder", "Selection", "call_of",
+    "is_activation", "keep_features", "select_layers", "stream",
+]  # fmt: skip
+
 INPUT, OUTPUT = _ENDS = "input", "output"
 BLOCKS = "blocks"
 BEFORE = "before blocks"
@@ -62,7 +67,13 @@ class Selection:
 
 
 def is_activation(module: nn.Module) -> bool:
-    """Whether a module is an activation, torch's own or by its name somebody else's, ``QuickGELU``, say."""
+    """Whether a module is an activation, torch's own or by its name somebody else's, ``QuickGELU``, say.
+
+    Examples
+    --------
+    >>> is_activation(nn.SiLU()), is_activation(nn.Linear(2, 2))
+    (True, False)
+    """
     if isinstance(module, _ACTIVATIONS):
         return True
     kind = type(module).__name__

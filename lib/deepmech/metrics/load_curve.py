@@ -489,6 +489,20 @@ def predicted_labels(output: Any, batch: Any = None) -> torch.Tensor:
 
     A curve over these says how far apart the network holds what it *calls* different, right or wrong.
 
+    Parameters
+    ----------
+    output : tensor (n, classes), what the model returns.
+    batch : not looked at.
+
+    Returns
+    -------
+    tensor (n,) of class numbers
+
+    Raises
+    ------
+    ValueError
+        For an output of another form.
+
     Examples
     --------
     >>> predicted_labels(torch.tensor([[0.1, 0.9], [0.7, 0.3]])).tolist()

@@ -17,6 +17,8 @@ from deepmech.metrics.curvature import curvature
 from deepmech.metrics.evaluation import Batches, unwrap
 from deepmech.metrics.load_curve import LoadCurve, options
 
+__all__ = ["LoadCurveMonitor"]
+
 
 class LoadCurveMonitor:
     """Records the load curve of ``model`` on the samples ``x``, ``y`` during training.

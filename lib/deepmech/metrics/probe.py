@@ -20,6 +20,8 @@ from deepmech.core import checks
 from deepmech.metrics.scale import unit_scale
 from deepmech.metrics.separation import real_numbers
 
+__all__ = ["probe_error"]
+
 
 def probe_error(features: Any, targets: Any) -> Any:
     """Root mean squared error of the best linear probe of ``targets``, on the very samples it is fitted to.

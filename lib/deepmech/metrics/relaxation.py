@@ -1,4 +1,4 @@
-"""Relaxation: times, powers and collapse of decaying curves, and over temperature what free walks would do beside."""
+"""Relaxation: times, powers and collapse of decaying curves, and where they pause."""
 
 from __future__ import annotations
 
@@ -9,8 +9,13 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core import checks
-from deepmech.core.estimates import Estimate, jackknife, leave_one_out, linear_slope, unknown
+from deepmech.core.estimates import Estimate, jackknife, leave_one_out, linear_slope
 from deepmech.metrics.scale import labelled_numbers, unit_scale
+
+__all__ = [
+    "CENSORED", "CROSSED", "EARLY", "LASTING", "LOW", "Collapse", "Crossing", "collapse", "decorrelation_time",
+    "decorrelation_times", "exponent", "interval_by_factors", "local_powers", "rise_after_plateau", "second_step",
+]  # fmt: skip
 
 CROSSED, CENSORED, EARLY = "crossed", "censored", "early"
 
@@ -19,9 +24,15 @@ CROSSED, CENSORED, EARLY = "crossed", "censored", "early"
 class Crossing:
     """When a curve first fell to a level.
 
-    ``state`` is ``"crossed"`` (``time`` is interpolated between the records ``low`` and ``high``), ``"censored"`` (it
-    had not fallen by the last record: ``time`` is nan, ``low`` that record) or ``"early"`` (it had fallen at the first
-    record: ``time`` is nan, ``high`` that record).
+    Attributes
+    ----------
+    time : float
+        Interpolated between the records ``low`` and ``high``, in the units of these; nan if it is not between any.
+    low, high : float
+        Last record before, and first record after.
+    state : str
+        ``"crossed"``; ``"censored"`` (it had not fallen by the last record, ``low``) or ``"early"`` (it had fallen at
+        the first record, ``high``).
     """
 
     time: float
@@ -125,10 +136,18 @@ def exponent(x: np.ndarray, y: np.ndarray) -> Estimate:
 
 @dataclass(frozen=True)
 class Collapse:
-    """Curves on a common axis of rescaled time: ``curves`` (n, points), nan outside each curve's record.
+    """Curves on a common axis of rescaled time.
 
-    ``spread`` is the root mean square distance of the curves from their mean at equal rescaled time, ``before`` the
-    same at equal time; ``quality`` = 1 - (spread / before)², 1 for a perfect collapse, 0 for none.
+    Attributes
+    ----------
+    rescaled : (points,) ndarray
+        t/τ, rising.
+    curves : (n, points) ndarray
+        Nan outside each curve's record.
+    spread, before : float
+        Root mean square distance of the curves from their mean at equal rescaled time, and at equal time.
+    quality : float
+        1 - (spread / before)², 1 for a perfect collapse, 0 for none.
     """
 
     rescaled: np.ndarray
@@ -143,7 +162,9 @@ def collapse(times: np.ndarray, curves: np.ndarray, taus: np.ndarray, points: in
 
     Parameters
     ----------
-    times : (n,) > 0. ``curves`` : (m, n), one per temperature. ``taus`` : (m,) > 0; curves whose τ is nan are left out.
+    times : (n,) > 0, rising, in steps.
+    curves : (m, n), one per temperature.
+    taus : (m,) > 0, in steps; curves whose τ is nan are left out.
     points : points of the common axis, evenly spaced in the logarithm.
 
     Returns
@@ -154,6 +175,12 @@ def collapse(times: np.ndarray, curves: np.ndarray, taus: np.ndarray, points: in
     ------
     ValueError
         If fewer than two curves have a τ, or shapes do not fit.
+
+    Examples
+    --------
+    >>> t, taus = np.geomspace(1, 1e4, 50), np.array([10.0, 100.0])
+    >>> collapse(t, np.exp(-t / taus[:, None]), taus).quality > 0.99
+    True
     """
     times, curves, taus = (
         checks.check_array(f"collapse: {k}", v) for k, v in (("times", times), ("curves", curves), ("taus", taus))
@@ -203,14 +230,25 @@ def _spread(curves: np.ndarray) -> float:
     return float(np.sqrt(np.nanmean((shared - np.nanmean(shared, 0)) ** 2)) / scale)
 
 
-NEVER_HOT = "the record sees no temperature at which a free walk would be ten times faster than the landscape alone"
-"""Why a record leaves a claim about the hot regime open."""
-
-
 def interval_by_factors(value: Any, *without: Any) -> Estimate:
     """The interval of a time, or of a ratio of times, from what it is without each run.
 
     Times scatter by factors, and logarithms of means over many weights about symmetrically.
+
+    Parameters
+    ----------
+    value : a time > 0, in any unit; or an array of them.
+    without : the same without each run, runs along the first axis; of several samples of runs one array each.
+
+    Returns
+    -------
+    Estimate
+
+    Examples
+    --------
+    >>> found = interval_by_factors(10.0, [9.0, 10.0, 11.0])
+    >>> bool(found.low < 10 < found.high)
+    True
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = [np.log(w) for w in (value, *without)]
@@ -270,68 +308,16 @@ def _least(found: Crossing) -> float:
     return found.low if np.isnan(found.time) else found.time
 
 
-def time_at_rest(table: xr.Dataset) -> float:
-    """τ at T = 0, where only the landscape moves the weights; infinite if the record ends before."""
-    found = table.sel(temperature=0.0)
-    return float(found.tau) if found.state == CROSSED else np.inf
-
-
-def select_hot(table: xr.Dataset, rest: float | None = None) -> xr.Dataset:
-    """Temperatures at which a free walk would be at least ten times faster than the landscape alone (``rest``)."""
-    rest = time_at_rest(table) if rest is None else rest
-    return table.isel(temperature=np.flatnonzero((table.free * 10.0 < rest) & np.isfinite(table.tau)))
-
-
-def select_cold(table: xr.Dataset, ratio: float = 10.0) -> xr.Dataset:
-    """Temperatures above 0 at which a free walk would be at least ``ratio`` times slower than the landscape alone."""
-    slower = (table.free > time_at_rest(table) * ratio) & (table.temperature > 0) & np.isfinite(table.tau)
-    return table.isel(temperature=np.flatnonzero(slower))
-
-
-def select_crossed(table: xr.Dataset) -> xr.Dataset:
-    """Temperatures above 0 at which the record sees τ."""
-    return table.isel(temperature=np.flatnonzero((table.temperature > 0) & (table.state == CROSSED)))
-
-
-def power_of_temperature(table: xr.Dataset) -> Estimate:
-    """The power of T that τ follows over a table's temperatures, with its interval over runs.
-
-    Of fewer than two temperatures it is nan, and the interval says why.
-    """
-    if table.sizes["temperature"] < 2:
-        return unknown("fewer than two temperatures of the record lie in this regime")
-    return power(table.temperature.values, table.tau.values, table.without.transpose("seed", "temperature").values)
-
-
-def power(x: np.ndarray, y: np.ndarray, without: np.ndarray) -> Estimate:
-    """The power of x that y follows; its interval is from ``without`` (seed, x), y without each run."""
-    each = [exponent(x, w).value if np.isfinite(w).all() else np.nan for w in without]
-    return jackknife(exponent(x, y).value, np.array(each), scatter="symmetric")
-
-
-def over_free(table: xr.Dataset) -> Estimate:
-    """τ over the exact time of free walks, for each temperature; its interval is over runs, each with its window."""
-    ratio = table.tau / table.free
-    if ratio.size == 0:
-        return unknown(NEVER_HOT)
-    each = (table.without / table.free_without).transpose("seed", "temperature").values
-    return replace(interval_by_factors(ratio, each).map(lambda end: ratio.copy(data=end)), value=ratio)
-
-
-def crossover(table: xr.Dataset) -> float:
-    """T*: where the free walk would take as long as the landscape alone; 0 if the landscape never moves the weights."""
-    first = table.isel(temperature=int(np.argmax(table.temperature.values)))
-    return float(first.free * first.temperature) / time_at_rest(table)
-
-
-def crossover_without(table: xr.Dataset) -> np.ndarray:
-    """:func:`crossover` without each run."""
-    first = table.isel(temperature=int(np.argmax(table.temperature.values)))
-    return np.asarray(first.free_without * first.temperature / table.without.sel(temperature=0.0))
-
-
 def local_powers(values: xr.DataArray) -> xr.DataArray:
     """d(log y)/d(log t) over ``time``, from a straight line through each factor of four in time; nan at the ends.
+
+    Parameters
+    ----------
+    values : over ``time`` (a coordinate of times > 0) and more, > 0.
+
+    Returns
+    -------
+    DataArray, as ``values``
 
     Examples
     --------
@@ -356,6 +342,26 @@ def second_step(overlap: xr.DataArray) -> float:
 
     -dQ/d(log t) has a peak for each fall. Given is the depth of the valley between two peaks, over the highest; of all
     curves the deepest. A curve that ends above 0.9 has hardly begun to fall, and is left out.
+
+    Parameters
+    ----------
+    overlap : over ``time`` and more.
+
+    Returns
+    -------
+    float, 0 to 1
+
+    Raises
+    ------
+    ValueError
+        If no three records lie within a factor of four in time.
+
+    Examples
+    --------
+    >>> t = np.geomspace(1, 1e6, 60)
+    >>> once, twice = np.exp(-t / 1e3), (np.exp(-t / 1e2) + np.exp(-t / 1e5)) / 2
+    >>> [round(second_step(xr.DataArray(q, {"time": t}, "time")), 1) for q in (once, twice)]
+    [0.0, 1.0]
     """
     overlap = _over_time("second_step: overlap", overlap)
     with np.errstate(over="ignore"):  # an overlap is at most 1
@@ -386,6 +392,21 @@ def rise_after_plateau(msd: xr.DataArray) -> float:
 
     A stretch shorter than :data:`LASTING` is a swing of weights across a steep valley. 0 if there is no plateau, or no
     rise after it. Curves at T = 0 are left out: networks at zero loss do not move at all.
+
+    Parameters
+    ----------
+    msd : over ``time``, and ``temperature`` or more; any unit.
+
+    Returns
+    -------
+    float, a difference of powers of time
+
+    Examples
+    --------
+    >>> t = np.geomspace(1, 1e6, 60)
+    >>> free, caged = t, t / (1 + t / 10) + t / 1e3
+    >>> [round(rise_after_plateau(xr.DataArray(r, {"time": t}, "time")), 1) for r in (free, caged)]
+    [0.0, 0.9]
     """
     msd = _over_time("rise_after_plateau: msd", msd)
     moving = msd.sel(temperature=msd.temperature > 0) if "temperature" in msd.dims else msd

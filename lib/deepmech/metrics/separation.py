@@ -34,6 +34,11 @@ import torch
 from deepmech.core import checks
 from deepmech.metrics.scale import unit_scale
 
+__all__ = [
+    "RANK_TOLERANCE", "ClassMoments", "Metric", "NotFiniteError", "as_tensor", "class_labels", "count_classes",
+    "data_separation", "debiased", "real_numbers", "require_classes", "require_finite", "separation_ceiling",
+]  # fmt: skip
+
 
 def data_separation(
     features: Any,
@@ -262,6 +267,12 @@ def debiased(count: torch.Tensor, between: torch.Tensor, spread: torch.Tensor) -
     Returns
     -------
     tensor (…), nan where nothing is left of the trace.
+
+    Examples
+    --------
+    >>> count, spread, between = (torch.tensor(v, dtype=torch.float64) for v in ([10, 10], [9, 9], 2.1))
+    >>> round(debiased(count, between, spread).item(), 4)  # log(1 / (2.1 - 0.05))
+    -0.7178
     """
     free = (count - 1).clamp(min=0)
     pooled = (spread.sum(-1) / free.sum(-1))[..., None]  # nan if every class is a single sample

@@ -11,7 +11,7 @@ from deepmech.core.random import Stream
 from deepmech.metrics import relaxation
 from deepmech.metrics.glass import MOTILITY_EDGES, uniform_dips
 from deepmech.simulators.brownian import free_overlap, free_time
-from deepmech_book.analysis.glass import phases, shapes, wells
+from deepmech_book.analysis.glass import phases, regimes, shapes, wells
 from deepmech_book.sweeps.glass import minima, walks
 from deepmech_book.sweeps.glass.data import Binary, binary
 
@@ -22,29 +22,29 @@ TEMPERATURES = [0.1, 0.01, 1e-3, 0.0]
 def test_two_regimes_and_their_crossover():
     run = made_up()
     table = phases.times(run)
-    rest = relaxation.time_at_rest(table)
+    rest = regimes.time_at_rest(table)
     assert rest == pytest.approx(3000, rel=0.02)
-    warm = relaxation.select_hot(table)
+    warm = regimes.select_hot(table)
     assert warm.temperature.values.tolist() == [0.1]
     np.testing.assert_allclose(warm.tau / warm.free, 1, atol=0.06)
-    assert relaxation.select_cold(table, ratio=2).temperature.values.tolist() == [1e-3]
+    assert regimes.select_cold(table, ratio=2).temperature.values.tolist() == [1e-3]
     free = 0.1 * free_time(SIGMA / 300, walks.RATE * 0.1 / walks.P_D)
-    assert relaxation.crossover(table) == pytest.approx(free / rest, rel=1e-6)
-    np.testing.assert_allclose(relaxation.crossover_without(table), relaxation.crossover(table))
+    assert regimes.crossover(table) == pytest.approx(free / rest, rel=1e-6)
+    np.testing.assert_allclose(regimes.crossover_without(table), regimes.crossover(table))
     # A landscape that slides weights steadily: its time goes as the window, so T* as 1/χ.
     tables = [phases.times(run, window) for window in (1, 2)]
-    stars = np.array([relaxation.crossover(one) for one in tables])
-    without = np.array([relaxation.crossover_without(one) for one in tables]).T
-    power = relaxation.power(run.chi.values[1:], stars, without)
+    stars = np.array([regimes.crossover(one) for one in tables])
+    without = np.array([regimes.crossover_without(one) for one in tables]).T
+    power = regimes.power(run.chi.values[1:], stars, without)
     assert power.value == pytest.approx(-1.0, abs=0.02) and power.low <= power.value <= power.high
-    ratio = relaxation.over_free(warm)
+    ratio = regimes.over_free(warm)
     np.testing.assert_allclose(ratio.interval, [ratio.value] * 2)  # these networks are all alike
     # Windows that differ by factors, and times with them: of free walks nothing is left.
     wider = np.array([1.0, 1.1, 0.8, 1.3])[:, None] * np.ones((1, len(run.temperature)))
     uneven = run.assign(sigma=run.sigma * wider)
-    ratio = relaxation.over_free(phases.times(uneven).sel(temperature=[0.1]))
+    ratio = regimes.over_free(phases.times(uneven).sel(temperature=[0.1]))
     assert (ratio.low < ratio.value).all() and (ratio.value < ratio.high).all()
-    assert not relaxation.over_free(phases.times(uneven.isel(seed=[0, 1])).sel(temperature=[0.1])).is_finite
+    assert not regimes.over_free(phases.times(uneven.isel(seed=[0, 1])).sel(temperature=[0.1])).is_finite
     assert phases.origin(run).startswith(
         "digits parity with whitened inputs, P_D = 1796, width 6, N/P_D = 0.137, 4 initial"
     )
@@ -73,11 +73,11 @@ def test_a_second_step_is_seen_and_a_single_one_is_not():
 
 def test_a_regime_that_the_record_does_not_show_is_not_testable():
     table = phases.times(made_up())
-    slope = relaxation.power_of_temperature(table.sel(temperature=[0.1]))
+    slope = regimes.power_of_temperature(table.sel(temperature=[0.1]))
     assert "fewer than two temperatures" in slope.reason
-    assert "no temperature" in relaxation.over_free(table.sel(temperature=[])).reason
-    assert relaxation.select_hot(phases.times(made_up(still=1.0))).sizes["temperature"] == 0
-    assert relaxation.crossover(phases.times(made_up(still=1e12))) == 0
+    assert "no temperature" in regimes.over_free(table.sel(temperature=[])).reason
+    assert regimes.select_hot(phases.times(made_up(still=1.0))).sizes["temperature"] == 0
+    assert regimes.crossover(phases.times(made_up(still=1e12))) == 0
 
 
 def test_waits_and_phases_are_read_off_where_they_are():

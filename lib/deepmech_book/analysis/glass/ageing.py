@@ -20,7 +20,7 @@ from deepmech.core.labels import over
 from deepmech.metrics import relaxation
 from deepmech.plots.style import format_number
 from deepmech.simulators.brownian import ageing_factor
-from deepmech_book.analysis.glass import phases
+from deepmech_book.analysis.glass import phases, regimes
 from deepmech_book.sweeps.glass import walks
 
 __all__ = [
@@ -254,9 +254,9 @@ def hot_growth(table: xr.Dataset) -> tuple[Estimate, str]:
     tuple of Estimate and str
         1 of free walks; and the temperatures, in words.
     """
-    warm = relaxation.select_hot(table.isel(waiting=0)).temperature.values
+    warm = regimes.select_hot(table.isel(waiting=0)).temperature.values
     if not len(warm) or table.sizes["waiting"] < 2:
-        return unknown(ONE_WAIT if len(warm) else relaxation.NEVER_HOT), "none"
+        return unknown(ONE_WAIT if len(warm) else regimes.NEVER_HOT), "none"
     first, last = (table.sel(temperature=warm).isel(waiting=i, drop=True) for i in (0, -1))
     logs = [xr.apply_ufunc(np.log, last[k] / first[k]) for k in ("tau", "without")]
     grown, without = (one.mean("temperature") for one in logs)

@@ -15,7 +15,7 @@ from deepmech.core.estimates import Estimate, estimate, unknown
 from deepmech.metrics import relaxation
 from deepmech.metrics.relaxation import exponent
 from deepmech.simulators.brownian import Well, well_msd
-from deepmech_book.analysis.glass import phases
+from deepmech_book.analysis.glass import phases, regimes
 from deepmech_book.sweeps.glass import walks
 
 __all__ = [
@@ -129,7 +129,7 @@ def early_diffusion(run: xr.Dataset, temperature: float) -> tuple[Estimate, Esti
     tuple of Estimate
         The power, and the mean over times of the displacement over 2Dt: both 1 of a free walk.
     """
-    until = relaxation.time_at_rest(phases.times(run)) / 10
+    until = regimes.time_at_rest(phases.times(run)) / 10
     early = displacement(run).sel(temperature=temperature).transpose("seed", "time").sel(time=slice(None, until))
     if early.sizes["time"] < 2:
         return unknown(TOO_FAST), unknown(TOO_FAST)

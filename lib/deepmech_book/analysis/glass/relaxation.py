@@ -15,7 +15,7 @@ import xarray as xr
 from deepmech.core.estimates import Estimate, estimate, jackknife, unknown
 from deepmech.metrics import relaxation
 from deepmech.simulators.brownian import free_overlap
-from deepmech_book.analysis.glass import phases
+from deepmech_book.analysis.glass import phases, regimes
 from deepmech_book.sweeps.glass import walks
 
 __all__ = [
@@ -66,7 +66,7 @@ def overall_power(table: xr.Dataset) -> Estimate:
     table : Dataset
         Times over ``temperature``.
     """
-    return relaxation.power_of_temperature(relaxation.select_crossed(table))
+    return regimes.power_of_temperature(regimes.select_crossed(table))
 
 
 def distance_from_free(run: xr.Dataset, temperature: float, until: float = 0.3) -> Estimate:
@@ -110,7 +110,7 @@ def distance_of_kicks(share: float, until: float = 0.3) -> float:
 
 def cold_over_free(run: xr.Dataset, temperature: float) -> Estimate:
     """τ₉₀ in the finest window over that of free walks at one temperature: 1 of a free walk."""
-    return relaxation.over_free(finest_times(run).sel(temperature=[temperature]))
+    return regimes.over_free(finest_times(run).sel(temperature=[temperature]))
 
 
 def finest_times(run: xr.Dataset) -> xr.Dataset:
@@ -125,7 +125,7 @@ def times_by_window(run: xr.Dataset) -> dict[float, xr.Dataset]:
 
 def hot_power(table: xr.Dataset) -> Estimate:
     """The power of T that τ₉₀ follows where a free walk takes less than a tenth of the landscape's own time."""
-    return relaxation.power_of_temperature(relaxation.select_hot(table))
+    return regimes.power_of_temperature(regimes.select_hot(table))
 
 
 def hot_powers(run: xr.Dataset, phase: str) -> dict[str, Estimate]:
@@ -147,11 +147,11 @@ def hot_powers(run: xr.Dataset, phase: str) -> dict[str, Estimate]:
         -1 of free walks.
     """
     record = float(phases.overlaps(run).time[-1])
-    rest = min(relaxation.time_at_rest(phases.times(run)), record)
+    rest = min(regimes.time_at_rest(phases.times(run)), record)
     found = {}
     for i, wait in enumerate(run.waiting.values):
-        hot = relaxation.select_hot(phases.times(run, wait=i), rest)
-        found[f"{phase}, after {int(wait):,}"] = relaxation.power_of_temperature(hot)
+        hot = regimes.select_hot(phases.times(run, wait=i), rest)
+        found[f"{phase}, after {int(wait):,}"] = regimes.power_of_temperature(hot)
     found[f"{phase}, to 1/e"] = e_fold_power(run)
     return found
 
@@ -176,7 +176,7 @@ def cold_over_rest(run: xr.Dataset, fine: bool = False, e_fold: bool = False) ->
         The ratio, and the same of a free walk, 10 or more. Unknown if the record sees no cold temperature.
     """
     table = phases.times(run, walks.FINE_WINDOW if fine else walks.PAPER_WINDOW, level=np.exp(-1) if e_fold else 0.9)
-    cold = relaxation.select_cold(table)
+    cold = regimes.select_cold(table)
     if not cold.sizes["temperature"]:
         return unknown(NO_COLD), np.nan
     one, rest = cold.sel(temperature=float(cold.temperature.max())), table.sel(temperature=0.0)
@@ -237,7 +237,7 @@ def successive_powers(tables: Iterable[xr.Dataset]) -> Estimate:
 
 
 def _successive(table: xr.Dataset) -> Estimate:
-    part = relaxation.select_crossed(table).sortby("temperature")
+    part = regimes.select_crossed(table).sortby("temperature")
     part = part.isel(temperature=np.flatnonzero(np.isfinite(part.without).all("seed")))
     without = temperature_powers(part.without).transpose("seed", "temperature")
     return jackknife(temperature_powers(part.tau), without, over="seed", scatter="symmetric")
@@ -279,17 +279,17 @@ def crossover_power(tables: Mapping[float, xr.Dataset]) -> Estimate:
     tables : mapping of float to Dataset
         χ -> times over ``temperature`` in the window of that χ; those in which T* is not seen are left out.
     """
-    seen = {chi: table for chi, table in tables.items() if relaxation.crossover(table) > 0}
+    seen = {chi: table for chi, table in tables.items() if regimes.crossover(table) > 0}
     if len(seen) < 2:
         return unknown("the landscape's own time was seen for fewer than two windows")
-    stars = np.array([relaxation.crossover(table) for table in seen.values()])
-    without = np.array([relaxation.crossover_without(table) for table in seen.values()])
-    return relaxation.power(np.array(list(seen)), stars, without.T)
+    stars = np.array([regimes.crossover(table) for table in seen.values()])
+    without = np.array([regimes.crossover_without(table) for table in seen.values()])
+    return regimes.power(np.array(list(seen)), stars, without.T)
 
 
 def list_crossovers(tables: Mapping[float, xr.Dataset]) -> str:
     """T* in each window of :func:`crossover_power`, in words; 0 where it is not seen."""
-    return ", ".join(f"{relaxation.crossover(table):.2g} at χ = {chi:.3g}" for chi, table in tables.items())
+    return ", ".join(f"{regimes.crossover(table):.2g} at χ = {chi:.3g}" for chi, table in tables.items())
 
 
 def e_fold_power(run: xr.Dataset) -> Estimate:
@@ -308,12 +308,12 @@ def e_fold_power(run: xr.Dataset) -> Estimate:
     """
     table = phases.times(run, level=np.exp(-1))
     record = float(phases.overlaps(run).time[-1])
-    return relaxation.power_of_temperature(relaxation.select_hot(table, min(relaxation.time_at_rest(table), record)))
+    return regimes.power_of_temperature(regimes.select_hot(table, min(regimes.time_at_rest(table), record)))
 
 
 def prefactor(table: xr.Dataset, temperature: float) -> Estimate:
     """τ₉₀ over the exact time of free walks (Eq. 6) at one temperature: 1 of a free walk."""
-    return relaxation.over_free(table.sel(temperature=[temperature])).map(lambda end: end.item())
+    return regimes.over_free(table.sel(temperature=[temperature])).map(lambda end: end.item())
 
 
 def ratio_at_rest(table: xr.Dataset, other: xr.Dataset) -> Estimate:

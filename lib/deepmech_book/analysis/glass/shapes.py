@@ -19,7 +19,6 @@ from scipy.special import erf
 
 from deepmech.core.estimates import Estimate, estimate
 from deepmech.core.random import Stream
-from deepmech.metrics import relaxation
 from deepmech.metrics.glass import (
     MOTILITY_EDGES,
     DipTest,
@@ -30,7 +29,7 @@ from deepmech.metrics.glass import (
     unbinned,
 )
 from deepmech.plots.style import format_number
-from deepmech_book.analysis.glass import phases
+from deepmech_book.analysis.glass import phases, regimes
 from deepmech_book.sweeps.glass import walks
 
 __all__ = [
@@ -242,7 +241,7 @@ def normal_when_hot(run: xr.Dataset) -> Estimate:
     run : Dataset
         Walks of one phase; where T = 0 is not seen to lose its memory, the end of the record counts.
     """
-    until = relaxation.time_at_rest(phases.times(run)) / 10
+    until = regimes.time_at_rest(phases.times(run)) / 10
     early = run.alpha.sel(temperature=float(run.temperature.max()), time=slice(None, until))
     early = early.dropna("time", how="all").isel(time=-1, drop=True)
     return estimate(early.mean("waiting"), "seed", "symmetric")
