@@ -23,6 +23,7 @@ STREAM = Stream.of("test laws of samples", 0)
 Y = np.arange(N) // (N // CLASSES + 1)  # sorted
 X = (STREAM.normal("x", 0, (N, WIDTH)) + 2 * STREAM.normal("m", 0, (CLASSES, WIDTH))[Y]).astype(np.float32)
 ROWS = TensorDataset(torch.tensor(X), torch.tensor(Y))
+WORDS = np.array(["cat", "dog", "eel"])[Y]
 PAIRS = [(X[i : i + 32], Y[i : i + 32]) for i in range(0, N, 32)]
 
 
@@ -61,6 +62,10 @@ SOURCES = {
     "list of dicts": lambda: ([{"input": torch.tensor(x), "y": torch.tensor(y)} for x, y in PAIRS],),
     "generator": lambda: (pair for pair in [iter(PAIRS)]),
     "empty last batch": lambda: ([*PAIRS, (X[:0], Y[:0])],),
+    "labels first": lambda: (DataLoader(TensorDataset(*reversed(ROWS.tensors)), batch_size=32), 0),
+    "words": lambda: (X, WORDS),
+    "list of words": lambda: (X, WORDS.tolist()),
+    "objects": lambda: (X, WORDS.astype(object)),
     "column of labels": lambda: (X, Y[:, None]),
     "negative strides": lambda: (X[:, ::-1][:, ::-1][::-1][::-1], Y[::-1][::-1]),
     "other order of bytes": lambda: (X.astype(">f4"), Y.astype(">i2")),

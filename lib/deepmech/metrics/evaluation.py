@@ -15,7 +15,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,7 @@ from deepmech.metrics.separation import as_tensor, real_numbers, require_classes
 
 __all__ = [
     "LABELS", "Batch", "Batches", "ClassIndex", "Forward", "class_names", "evaluation", "loader_state",
-    "restore_generators", "takes", "unwrap",
+    "restore_generators", "takes", "unit_names", "unwrap",
 ]  # fmt: skip
 
 Forward = Callable[[nn.Module, Any], Any]
@@ -83,12 +83,12 @@ class Batch:
     def to(self, device: torch.device, dtype: torch.dtype | None) -> Batch:
         """A copy on ``device``, floating point numbers in the precision ``dtype`` (None: as they are)."""
         whole, args, named = _copy_to((self.whole, self.args, dict(self.named)), device, dtype)
-        return Batch(whole, args, named, self.labels, self.units)
+        return replace(self, whole=whole, args=args, named=named)
 
     def head(self) -> Batch:
         """Two samples of it, where there is one tensor only, of which the first axis must be that of samples."""
         if len(self.args) == 1 and not self.named and isinstance(self.args[0], torch.Tensor):
-            return Batch(self.whole, (self.args[0][:2],), {}, self.labels, self.units)
+            return replace(self, args=(self.args[0][:2],))
         return self
 
     def through(self, model: nn.Module, forward: Forward | None) -> Any:
@@ -245,9 +245,7 @@ class Batches:
                 raise ValueError(f"load_curve: {name} {tuple(one.shape)} and y {said}: expected (n, ...) and (n,)")
         if not self.n:
             raise ValueError("load_curve: x has no samples: give some of two classes or more")
-        self.units = None if self.units is None else class_names(self.units, "units")
-        if self.units is not None and len(self.units) != self.n:
-            raise ValueError(f"load_curve: {len(self.units)} units of {self.n} samples: expected one for each")
+        self.units = unit_names(self.units, self.n)
         self.rows: np.ndarray | None = None
         if self.known is not None:
             self.classes_known = len(np.unique(self.known))
@@ -304,7 +302,7 @@ class Batches:
             for batch in self:
                 kept = batch.to(cpu, None)
                 labels = batch.labels if callable(batch.labels) else _copy_to(batch.labels, cpu, None)
-                cached.append(Batch(kept.whole, kept.args, kept.named, labels, kept.units))
+                cached.append(replace(kept, labels=labels))
                 size += sum(t.nbytes for t in kept.tensors())
                 if size > _LARGEST_CACHE:
                     raise ValueError("LoadCurveMonitor: samples take more than 2 GiB: give n_samples=500, say")
@@ -397,6 +395,15 @@ def class_names(labels: Any, what: str = "y") -> np.ndarray:
         raise ValueError(
             f"load_curve: {which} have type {found.dtype}: expected classes, as whole numbers or words{remedy}"
         )
+    return found
+
+
+def unit_names(units: Any, n: int) -> np.ndarray | None:
+    """The object that each of ``n`` samples shows, (n,), or None; a ValueError for anything else."""
+    if units is None:
+        return None
+    if len(found := class_names(units, "units")) != n:
+        raise ValueError(f"load_curve: {len(found)} units of {n} samples: expected one for each")
     return found
 
 

@@ -186,7 +186,9 @@ class LayerRecorder(CallRecorder):
         self._pass_on(INPUT, 1, inputs)
         output = through()
         self._pass_on(OUTPUT, 1, output)
-        _require_called([name for name, calls in self.calls.items() if not calls], "leave it out")
+        if silent := [name for name, calls in self.calls.items() if not calls]:
+            names = ", ".join(map(repr, silent))
+            raise ValueError(f"load_curve: layer {names} was never called in the forward pass; leave it out")
         for name, (module, call) in self.wanted.items():
             calls = self.calls.get(module, 1)
             if abs(call) > calls:
@@ -426,7 +428,8 @@ def _blocks(seen: _CallTable) -> Selection:
     times = {kind: sum(calls[name] for name in names) for kind, names in kinds.items()}
     # Three layers make a curve: an encoder and a decoder are no blocks if there are blocks in them.
     repeated = [k for k in kinds if times[k] > 2] or [k for k in kinds if times[k] > 1]
-    outer = [k for k in repeated if not any(_inside(n, kinds[o]) for n in kinds[k] for o in repeated)]
+    within = tuple(f"{name}." for kind in repeated for name in kinds[kind])
+    outer = [kind for kind in repeated if not any(name.startswith(within) for name in kinds[kind])]
     names = kinds[max(outer, key=times.__getitem__)] if outer else []
     while inner := [k for k in repeated if times[k] > sum(calls[n] for n in names) and _only_hold(modules, names, k)]:
         names = kinds[inner[0]]  # a stage that holds nothing but blocks
@@ -444,10 +447,6 @@ def _blocks(seen: _CallTable) -> Selection:
     each = _few([f"{number} calls of a {kind}" for kind, number in classes.items()])
     words = f"what enters the first block, then what each block returns: {each}"
     return Selection((BEFORE, *found), words, blocks=True)
-
-
-def _inside(name: str, others: Sequence[str]) -> bool:
-    return any(name.startswith(f"{other}.") for other in others)
 
 
 def _only_hold(modules: Mapping[str, nn.Module], names: Sequence[str], kind: type) -> bool:
@@ -506,12 +505,6 @@ def _is_view(value: Any, of: Any) -> bool:
     if not (isinstance(value, torch.Tensor) and isinstance(of, torch.Tensor) and value.numel() == of.numel()):
         return False
     return _shares(value, of)
-
-
-def _require_called(silent: Sequence[str], remedy: str) -> None:
-    if silent:
-        names = ", ".join(map(repr, silent))
-        raise ValueError(f"load_curve: layer {names} was never called in the forward pass; {remedy}")
 
 
 def _check_names(layers: list[str], modules: Mapping[str, nn.Module]) -> None:

@@ -23,10 +23,10 @@ from deepmech.metrics.evaluation import (
     Batches,
     ClassIndex,
     Forward,
-    class_names,
     evaluation,
     loader_state,
     takes,
+    unit_names,
     unwrap,
 )
 from deepmech.metrics.groups import GROUPS, GroupAssigner, GroupMoments
@@ -407,9 +407,7 @@ class LoadCurve:
         if len(self.labels):
             row = torch.cat([torch.tensor([state.last]), self.labels])
             state.changes, state.last = state.changes + int((row[1:] != row[:-1]).sum()), int(row[-1])
-        units = None if units is None else class_names(units, "units")
-        if units is not None and len(units) != len(self.labels):
-            raise ValueError(f"load_curve: {len(units)} units of {len(self.labels)} samples: expected one for each")
+        units = unit_names(units, len(self.labels))
         self.places = state.deal(self.labels, units)
         if units is not None:
             state.order = zlib.crc32(self.places.numpy().tobytes(), state.order)

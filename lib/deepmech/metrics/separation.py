@@ -35,7 +35,7 @@ from deepmech.core import checks
 from deepmech.metrics.scale import unit_scale
 
 __all__ = [
-    "RANK_TOLERANCE", "ClassMoments", "Metric", "NotFiniteError", "as_tensor", "class_labels", "count_classes",
+    "RANK_TOLERANCE", "ClassMoments", "Metric", "NotFiniteError", "as_tensor", "class_labels",
     "data_separation", "debiased", "real_numbers", "require_classes", "require_finite", "separation_ceiling",
 ]  # fmt: skip
 
@@ -88,7 +88,9 @@ def data_separation(
     lead = tuple(x.shape[:-2])
     if y.shape != (x.shape[-2],) and y.shape != (*lead, x.shape[-2]):
         raise ValueError(f"labels have shape {y.shape}: expected {(x.shape[-2],)} or {(*lead, x.shape[-2])}")
-    classes = count_classes(y) if n_classes is None else n_classes
+    if y.size == 0 or y.min() < 0:
+        raise ValueError(f"labels: {'none given' if y.size == 0 else y.min()}; expected integers 0 … K − 1")
+    classes = int(y.max()) + 1 if n_classes is None else n_classes
     if n_classes is None:
         require_classes(y, classes)
     out = np.empty(lead)
@@ -345,14 +347,6 @@ def class_labels(labels: Any) -> np.ndarray:
             "(np.unique(labels, return_inverse=True)[1] numbers the classes of any labels)"
         )
     return found
-
-
-def count_classes(labels: np.ndarray) -> int:
-    """The largest label plus one, after checking that labels are integers and none is negative."""
-    labels = class_labels(labels)
-    if labels.size == 0 or labels.min() < 0:
-        raise ValueError(f"labels: {'none given' if labels.size == 0 else labels.min()}; expected integers 0 … K − 1")
-    return int(labels.max()) + 1
 
 
 def require_classes(labels: np.ndarray, classes: int, where: str = "") -> None:
