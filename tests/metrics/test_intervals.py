@@ -41,8 +41,8 @@ def grouped(x, y, groups=6, cuts=(), classes=4):
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-5), (torch.float64, 1e-12)])
 def test_torch_adds_what_the_compiled_loop_adds(dtype, tolerance, monkeypatch):
-    """On other devices torch's functions do what the loop does on the processor; rows need not lie side by side."""
-    x, y = blobs(3, n=60, d=1100, offset=5.0)
+    """On other devices torch's functions do what the loop does on the processor, which takes wide rows by group."""
+    x, y = blobs(3, n=60, d=2200, offset=5.0)
     x = x.to(dtype)
     compiled = grouped(x.T.contiguous().T, y)
     monkeypatch.setattr(GroupMoments, "_add", GroupMoments._add_on_device)
