@@ -5,10 +5,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import xarray as xr
 
 from deepmech.core.estimates import estimate
 from deepmech.metrics.curvature import curvature
+from deepmech_book.analysis.spring_block.regimes import inside
 from deepmech_book.analysis.spring_block.supplement import of_the_papers_size, stage_ends
 from deepmech_book.claims.functions import Measurement, measures
 
@@ -36,8 +39,9 @@ def concave(made: xr.Dataset) -> Measurement:
 
 @measures("A.S2.linear")
 def linear(made: xr.Dataset) -> Measurement:
-    """Curvature at the end of the second stage."""
-    return _bend(made, 1)
+    """How far inside of straight the curve is at the end of the second stage."""
+    found = _bend(made, 1)
+    return replace(found, measured=inside("straight", found.measured))
 
 
 @measures("A.S2.convex")

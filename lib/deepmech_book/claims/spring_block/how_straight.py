@@ -12,7 +12,8 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core.estimates import estimate
-from deepmech_book.analysis.spring_block.summaries import NetworkDiagram, in_a_row, over_diagrams
+from deepmech_book.analysis.spring_block.regimes import inside
+from deepmech_book.analysis.spring_block.summaries import STRAIGHT, NetworkDiagram, in_a_row, over_diagrams
 from deepmech_book.claims.functions import Measurement, measures
 
 Diagrams = Mapping[str, xr.Dataset]
@@ -30,9 +31,10 @@ def best_is_straight(diagrams: Diagrams, fresh: Diagrams) -> Measurement:
 
 @measures("A.1.best_cell")
 def best_cell(diagrams: Diagrams) -> Measurement:
-    """Curvature of the most accurate cell of every diagram, beside the mean of its cells."""
+    """How far inside of straight the most accurate cell of every diagram is, beside the mean of its cells."""
     means = np.array([float(one["curvature"].mean()) for one in diagrams.values()])
-    return Measurement(over_diagrams(diagrams, lambda one: one.best_curvature), null=means)
+    found = over_diagrams(diagrams, lambda one: inside("straight", one.best_curvature))
+    return Measurement(found, null=STRAIGHT - abs(means))
 
 
 @measures("A.4.linear_is_best")

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import xarray as xr
 
-from deepmech.core.estimates import estimate
+from deepmech.core.estimates import estimate, stack
+from deepmech_book.analysis.spring_block.regimes import inside
 from deepmech_book.claims.functions import Measurement, measures
 
 
@@ -21,9 +22,10 @@ def turns(made: xr.Dataset) -> Measurement:
 
 @measures("A.S4.linear")
 def linear(made: xr.Dataset) -> Measurement:
-    """Curvature at the middle learning rate, on both sets of samples."""
+    """How far inside of straight the curve at the middle learning rate is, on both sets of samples."""
     middle = made["curvature"].isel(learning_rate=1, drop=True)
-    return Measurement(estimate(middle, "seed", "symmetric"))
+    each = {str(one): estimate(middle.sel(split=one, drop=True), "seed", "symmetric") for one in middle["split"].values}
+    return Measurement(stack({split: inside("straight", bend) for split, bend in each.items()}, "split"))
 
 
 @measures("A.S4.accuracies")
