@@ -2,7 +2,8 @@
 
 - :func:`chain_page`, :func:`elastic_page`, :func:`ruler_page`: a spring–block chain, locally elastic points, a folding
   ruler; :func:`diagram_page`, :func:`relaxation_page`: the phase diagrams and the walks that ship with the book;
-  :func:`training_page`: a network that trains. Each is self-contained HTML, for the book and for files.
+  :func:`training_page`: a network that trains; :func:`shake_page`: what opens the book. Each is self-contained HTML,
+  for the book and for files.
 - :class:`ChainExplorer`, :class:`ElasticExplorer`, :class:`RulerExplorer`, :class:`DiagramExplorer`,
   :class:`RelaxationExplorer`, :class:`TrainOne`: the same in Jupyter, their state shared with Python (need the extra
   ``deepmech[book]``).
