@@ -28,7 +28,7 @@ from deepmech.core.random import Stream
 from deepmech.metrics.separation import as_tensor, real_numbers, require_classes
 
 __all__ = [
-    "LABELS", "Batch", "Batches", "ClassIndex", "Forward", "class_names", "evaluation", "loader_state",
+    "LABELS", "Batches", "ClassIndex", "Forward", "SampleBatch", "class_names", "evaluation", "loader_state",
     "restore_generators", "takes", "unit_names", "unwrap",
 ]  # fmt: skip
 
@@ -48,7 +48,7 @@ _TORCH = os.path.dirname(torch.__file__)
 
 
 @dataclass(frozen=True)
-class Batch:
+class SampleBatch:
     """A batch as it was given, what of it the model is called with, and its labels.
 
     Labels are one for each sample, or a function of the model's output and the batch; ``units`` are the objects that
@@ -80,12 +80,12 @@ class Batch:
         main = self.named.get(getattr(model, "main_input_name", ""))
         return main if isinstance(main, torch.Tensor) else next(iter(self.tensors()), None)
 
-    def to(self, device: torch.device, dtype: torch.dtype | None) -> Batch:
+    def to(self, device: torch.device, dtype: torch.dtype | None) -> SampleBatch:
         """A copy on ``device``, floating point numbers in the precision ``dtype`` (None: as they are)."""
         whole, args, named = _copy_to((self.whole, self.args, dict(self.named)), device, dtype)
         return replace(self, whole=whole, args=args, named=named)
 
-    def head(self) -> Batch:
+    def head(self) -> SampleBatch:
         """Two samples of it, where there is one tensor only, of which the first axis must be that of samples."""
         if len(self.args) == 1 and not self.named and isinstance(self.args[0], torch.Tensor):
             return replace(self, args=(self.args[0][:2],))
@@ -176,7 +176,7 @@ class Batches:
         self.n_samples, self.batch_size, self.place, self.units = n_samples, batch_size, y, units
         self.known: np.ndarray | None = None  # labels of arrays
         self.loader: Iterable[Any] | None = None
-        self.cached: list[Batch] | None = None
+        self.cached: list[SampleBatch] | None = None
         self.taken = "all"
         self.classes_known: int | None = None
         array = hasattr(x, "__array__") or (hasattr(x, "shape") and hasattr(x, "dtype"))
@@ -255,12 +255,12 @@ class Batches:
             self.known = None if self.known is None else self.known[self.rows]
             self.units = None if self.units is None else self.units[self.rows]
 
-    def __iter__(self) -> Iterator[Batch]:
+    def __iter__(self) -> Iterator[SampleBatch]:
         if self.cached is not None:
             return iter(self.cached)
         return self._slices() if self.loader is None else self._read(self.loader)
 
-    def _slices(self) -> Iterator[Batch]:
+    def _slices(self) -> Iterator[SampleBatch]:
         for start in range(0, self.n, self.batch_size):
             rows = slice(start, min(start + self.batch_size, self.n))
             at = rows if self.rows is None else self.rows[rows]
@@ -268,14 +268,14 @@ class Batches:
             labels = self.function if self.known is None else self.known[rows]
             units = None if self.units is None else self.units[rows]
             if not isinstance(self.like, Mapping):
-                yield Batch(parts["x"], (parts["x"],), {}, labels, units)
+                yield SampleBatch(parts["x"], (parts["x"],), {}, labels, units)
                 continue
             whole: Any = copy.copy(self.like)  # of the same class: people write batch.input_ids, too
             for name, part in parts.items():
                 whole[name] = part
-            yield Batch(whole, (), parts, labels, units)
+            yield SampleBatch(whole, (), parts, labels, units)
 
-    def _read(self, loader: Iterable[Any]) -> Iterator[Batch]:
+    def _read(self, loader: Iterable[Any]) -> Iterator[SampleBatch]:
         n = 0
         for whole in loader:
             batch = _split(whole, self.place, self.units)
@@ -407,7 +407,7 @@ def unit_names(units: Any, n: int) -> np.ndarray | None:
     return found
 
 
-def _split(whole: Any, place: Any, units: str | int | None = None) -> Batch:
+def _split(whole: Any, place: Any, units: str | int | None = None) -> SampleBatch:
     """A batch, with its labels and its units apart from what the model is called with.
 
     ``place`` says where the labels are, or is a function of output and batch; ``units`` where the units are.
@@ -436,7 +436,7 @@ def _split(whole: Any, place: Any, units: str | int | None = None) -> Batch:
     if not named and len(inputs) == 1 and isinstance(first := next(iter(inputs.values())), Mapping):
         named, inputs = True, first
     args, by_name = ((), inputs) if named else (tuple(inputs.values()), {})
-    return Batch(whole, args, by_name, labels, objects)
+    return SampleBatch(whole, args, by_name, labels, objects)
 
 
 def _array(what: str, x: Any) -> Any:

@@ -19,10 +19,10 @@ from torch import nn
 
 from deepmech.core import checks
 from deepmech.metrics.evaluation import (
-    Batch,
     Batches,
     ClassIndex,
     Forward,
+    SampleBatch,
     evaluation,
     loader_state,
     takes,
@@ -336,9 +336,9 @@ class LoadCurve:
             self.state.layer = {name: probe.kind(name) for name in probe.wanted}
             words = {"left_out": found.left_out, "stream": int(found.blocks), "layers_are": found.layers_are}
             self.state.notes = {name: word for name, word in words.items() if word}
-        self._tell(batches)
+        self._note_source(batches)
 
-    def _tell(self, batches: Batches) -> None:
+    def _note_source(self, batches: Batches) -> None:
         """Note, and warn of, what of its classes a source has shown."""
         state = self.state
         seen, known = len(state.classes.number), self.n_classes or batches.classes_known
@@ -356,7 +356,7 @@ class LoadCurve:
                 stacklevel=_stack_level(),
             )
 
-    def _select(self, model: nn.Module, batch: Batch, device: torch.device) -> Selection:
+    def _select(self, model: nn.Module, batch: SampleBatch, device: torch.device) -> Selection:
         """The layers; found once, and again if the model has other modules than it had."""
         modules = tuple(name for name, _ in model.named_modules())
         if self.selection is None or self.selection[1] != modules:
@@ -375,7 +375,7 @@ class LoadCurve:
             self.selection = found, modules
         return self.selection[0]
 
-    def _through(self, model: nn.Module, batch: Batch, probe: LayerRecorder, found: Selection) -> None:
+    def _through(self, model: nn.Module, batch: SampleBatch, probe: LayerRecorder, found: Selection) -> None:
         """One batch through the model, and what its layers return to their moments."""
         kept: dict[str, torch.Tensor] = {}  # until there are labels
 
@@ -573,7 +573,7 @@ def masked_mean_pool(features: torch.Tensor, batch: Any) -> torch.Tensor:
     return mean
 
 
-def _output(batch: Batch, model: nn.Module, forward: Forward | None) -> Any:
+def _output(batch: SampleBatch, model: nn.Module, forward: Forward | None) -> Any:
     """What counts as the output of a model for a batch."""
     return _logits(batch.through(model, forward))
 
