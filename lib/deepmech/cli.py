@@ -82,9 +82,9 @@ def parser() -> argparse.ArgumentParser:
 
 def verb(commands: Any, name: str, run: Callable[[argparse.Namespace], int], help: str) -> Callable[..., Any]:
     """Add a verb that ``run`` does; returns what adds its arguments."""
-    made = commands.add_parser(name, help=help)
-    made.set_defaults(run=run)
-    return made.add_argument
+    subparser = commands.add_parser(name, help=help)
+    subparser.set_defaults(run=run)
+    return subparser.add_argument
 
 
 def positive(text: str) -> int:

@@ -103,11 +103,11 @@ def own_modules(module: str) -> dict[str, Path]:
         read_sources(origin.parent)
     package = spec is not None and spec.submodule_search_locations is not None
     folder = origin.parent.parent if package else origin.parent
-    beside = {top} if package or "site-packages" in folder.parts else {p.stem for p in folder.iterdir()}
+    siblings = {top} if package or "site-packages" in folder.parts else {p.stem for p in folder.iterdir()}
 
     class Finder(modulefinder.ModuleFinder):
         def find_module(self, name: str, path: Any, parent: Any = None) -> Any:
-            if path is None and name not in beside:
+            if path is None and name not in siblings:
                 raise ImportError(name)
             return super().find_module(name, path, parent)
 

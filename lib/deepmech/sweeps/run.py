@@ -424,13 +424,13 @@ def _require_alike(sweep: Sweep, one: xr.Dataset, two: xr.Dataset) -> None:
     """A ValueError unless two chunks differ in the numbers of their cells alone: joined, they would be other numbers,
     and which depended on how cells were cut into chunks."""
     for name in sorted({*one.variables, *two.variables} - {"cell"}, key=str):
-        said = [_in_words(chunk, name) for chunk in (one, two)]
-        if said[0] == said[1] and "cell" not in one[name].dims and not equal_bits(one[name].values, two[name].values):
-            said = ["some values", "others"]
-        if said[0] != said[1]:
+        kinds = [_in_words(chunk, name) for chunk in (one, two)]
+        if kinds[0] == kinds[1] and "cell" not in one[name].dims and not equal_bits(one[name].values, two[name].values):
+            kinds = ["some values", "others"]
+        if kinds[0] != kinds[1]:
             raise ValueError(
-                f"sweep {sweep.name!r}: {name!r} is {said[0]} in cells {sweep.describe(one['cell'].values.tolist())}, "
-                f"and {said[1]} in cells {sweep.describe(two['cell'].values.tolist())}. {sweep.compute} must return "
+                f"sweep {sweep.name!r}: {name!r} is {kinds[0]} in cells {sweep.describe(one['cell'].values.tolist())}, "
+                f"and {kinds[1]} in cells {sweep.describe(two['cell'].values.tolist())}. {sweep.compute} must return "
                 f"the same variables, of the same types, for all cells"
             )
 
@@ -442,8 +442,8 @@ def _in_words(chunk: xr.Dataset, name: Any) -> str:
     variable = chunk.variables[name]
     kind = "text" if variable.dtype.kind in "OTU" else str(variable.dtype)
     sizes = ", ".join(f"{d}: {n}" if d != "cell" else "cell" for d, n in variable.sizes.items())
-    said = "; ".join(f"{key} = {value!r}" for key, value in sorted(variable.attrs.items()))
-    return f"{'a coordinate ' * (name in chunk.coords)}of type {kind} ({sizes}{'; ' * bool(said)}{said})"
+    attributes = "; ".join(f"{key} = {value!r}" for key, value in sorted(variable.attrs.items()))
+    return f"{'a coordinate ' * (name in chunk.coords)}of type {kind} ({sizes}{'; ' * bool(attributes)}{attributes})"
 
 
 def equal_bits(one: np.ndarray, two: np.ndarray) -> bool:

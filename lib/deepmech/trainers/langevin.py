@@ -313,9 +313,9 @@ def walk(
     >>> result.within.dims
     ('temperature', 'seed', 'waiting', 'time', 'chi', 'layer', 'alive')
     """
-    own = ("waiting", "time", "chi", "layer", "alive", "motility_time", "bin")
+    reserved = ("waiting", "time", "chi", "layer", "alive", "motility_time", "bin")
     call, data, members, engine = _members(
-        "walk", dynamics, preparation, data, own, seed=seed, engine=engine, threads=threads, device=device,
+        "walk", dynamics, preparation, data, reserved, seed=seed, engine=engine, threads=threads, device=device,
         experiment=experiment,
     )  # fmt: skip
     steps = checks.check_steps("walk: steps", steps, checks.check_int("walk: steps", steps))
@@ -335,8 +335,8 @@ def walk(
     prepared = [start.weights for start in _prepared(call, members, data, engine)]
 
     def walked(group: list[int]) -> list[dict[str, np.ndarray]]:
-        own, starts = [members[i] for i in group], [prepared[i] for i in group]
-        return run_walk(own, starts, data, schedule, engine, call.device)
+        group_members, starts = [members[i] for i in group], [prepared[i] for i in group]
+        return run_walk(group_members, starts, data, schedule, engine, call.device)
 
     rows = call.run(walked, _jobs(call, members, data, engine), "walks")
     axes = {
@@ -350,13 +350,13 @@ def walk(
         "layer": np.arange(1, int(members[0].dynamics.hidden) + 2), "motility_time": list(motility_times),
         "bin": np.round((MOTILITY_EDGES[1:] + MOTILITY_EDGES[:-1]) / 2, 3),
     }  # fmt: skip
-    asked = {"steps": steps, "waiting": waiting, "record": at, "chi": chi, "motility_times": motility_times}
+    options = {"steps": steps, "waiting": waiting, "record": at, "chi": chi, "motility_times": motility_times}
     specs = {"dynamics": dynamics, "preparation": preparation}
-    return call.result(_stacked(rows, axes), coords, LONG_NAMES, data, dynamics.dtype, [engine], asked, **specs)
+    return call.result(_stacked(rows, axes), coords, LONG_NAMES, data, dynamics.dtype, [engine], options, **specs)
 
 
 def _members(
-    caller: str, dynamics: Dynamics, preparation: Preparation, data: Any, own: tuple[str, ...], **how: Any
+    caller: str, dynamics: Dynamics, preparation: Preparation, data: Any, reserved: tuple[str, ...], **how: Any
 ) -> tuple[TrainerRun, Any, list[WalkMember], str]:
     """The call, its data, what walks, and on which engine, if everything fits."""
     require_spec(f"{caller}: dynamics", dynamics, Dynamics)
@@ -364,7 +364,7 @@ def _members(
     call = TrainerRun(caller, **how)
     engine, _ = call.select_engine()
     data = validate_signs(caller, data, "float64" if dynamics.dtype == "float64" else "float32")
-    grid = call.align(own, **dynamics.broadcast_fields(), **preparation.broadcast_fields("prepare_"))
+    grid = call.align(reserved, **dynamics.broadcast_fields(), **preparation.broadcast_fields("prepare_"))
     members = [
         WalkMember(
             dynamics.replace_fields(row), preparation.replace_fields(row, "prepare_"), int(row["seed"]), call.experiment
@@ -484,8 +484,8 @@ def run_preparation(
     done, errors, diverged = 0, zero, np.zeros(len(members), bool)
     losses = np.full((len(members), len(stops)), np.nan)
     for k, stop in enumerate(stops):
-        before, begun = done, network.w
-        collapsed = (decay > 0) & (np.abs(begun).max(1) < COLLAPSED)
+        before, start = done, network.w
+        collapsed = (decay > 0) & (np.abs(start).max(1) < COLLAPSED)
         while done < stop and not collapsed.all():
             if done < sgd:
                 done = _stochastic(network, streams, "order", n, int(p.batch_size), rate, decay, done, min(stop, sgd))
@@ -497,7 +497,7 @@ def run_preparation(
             # Nothing else happens any more, and products of such numbers take processors many times longer.
             shrink = (1 - rate * decay) ** (min(stop, fast) - min(before, fast))
             slowly = (1 - rate / 10 * decay) ** (max(stop - fast, 0) - max(before - fast, 0))
-            network.set(np.where(collapsed[:, None], begun * shrink[:, None] * slowly[:, None], network.w))
+            network.set(np.where(collapsed[:, None], start * shrink[:, None] * slowly[:, None], network.w))
         done = stop
         loss, errors, _ = _evaluated(network, diverged)
         losses[:, k] = np.where(diverged, np.nan, loss)

@@ -116,12 +116,12 @@ def train_lenet(
 
     def fit(job: list[int]) -> list[tuple[np.ndarray, ...]]:
         member = members[job[0]]
-        stream, own = Stream.of(experiment, int(member["seed"])), labels[member["label_error"]]
+        stream, given = Stream.of(experiment, int(member["seed"])), labels[member["label_error"]]
         order = sample_indices(stream, y, k, steps, training.class_weights)
         one = CompiledLeNet(initial_weights(stream, n_channels, k), member["learning_rate"], dtype)
-        numbers = one.run(x, own, order, (x_val, y_val), at)
+        numbers = one.run(x, given, order, (x_val, y_val), at)
         found = _until_divergence(*numbers, one.has_finite_outputs(x, order[-1]), at)
-        return [(*found, own[order].astype(np.int8), y[order].astype(np.int8))]
+        return [(*found, given[order].astype(np.int8), y[order].astype(np.int8))]
 
     rows = call.run(fit, [[i] for i in range(grid.n)], "trials")
     logits, loss, measured, diverged, label, true = (np.stack(z) for z in zip(*rows, strict=True))
@@ -169,8 +169,8 @@ def sample_indices(
     sizes = np.array([len(m) for m in members])
     place = (u * sizes[which]).astype(np.int64)
     order = np.empty(iterations, np.int64)
-    for k, own in enumerate(members):
-        order[which == k] = own[place[which == k]]
+    for k, samples in enumerate(members):
+        order[which == k] = samples[place[which == k]]
     return order
 
 
@@ -186,8 +186,8 @@ def corrupt_labels(classes: np.ndarray, n_classes: int, share: float, stream: St
     """
     out = classes.copy()
     for k in range(n_classes):
-        own = np.flatnonzero(classes == k)
-        chosen = own[stream.permutation(f"class {k}", 0, len(own))[: round(share * len(own))]]
+        samples = np.flatnonzero(classes == k)
+        chosen = samples[stream.permutation(f"class {k}", 0, len(samples))[: round(share * len(samples))]]
         out[chosen] = (k + 1 + np.arange(len(chosen)) % (n_classes - 1)) % n_classes
     return out
 

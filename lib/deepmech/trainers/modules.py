@@ -304,13 +304,13 @@ def build_network(member: Member, shape: Sequence[int], n_outputs: int, stream: 
     dtype = getattr(torch, str(member.training.dtype))
     if isinstance(spec, FactoryNetwork):
         return instantiate(spec.factory, stream, **spec.arguments).to(dtype)
-    own: dict[str, Any] = {"slope": float(spec.slope), "dropout": member.rates(float(spec.dropout))}
+    fields: dict[str, Any] = {"slope": float(spec.slope), "dropout": member.rates(float(spec.dropout))}
     if isinstance(spec, CNN):
-        own |= {"convolutions": int(spec.convolutions), "channels": int(spec.channels), "pooling": str(spec.pooling)}
-        module = instantiate(Convolutional, stream, shape=shape, n_outputs=n_outputs, **own)
+        fields |= {"convolutions": int(spec.convolutions), "channels": int(spec.channels), "pooling": str(spec.pooling)}
+        module = instantiate(Convolutional, stream, shape=shape, n_outputs=n_outputs, **fields)
     else:
-        own |= {"batch_norm": bool(spec.batch_norm), "scale": member.scale, "bias": bool(spec.bias)}
-        module = instantiate(FullyConnected, stream, sizes=member.sizes(int(np.prod(shape)), n_outputs), **own)
+        fields |= {"batch_norm": bool(spec.batch_norm), "scale": member.scale, "bias": bool(spec.bias)}
+        module = instantiate(FullyConnected, stream, sizes=member.sizes(int(np.prod(shape)), n_outputs), **fields)
     initialise(module.to(dtype), stream, str(getattr(spec, "init", "torch")))
     return module
 

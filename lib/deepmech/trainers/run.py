@@ -207,12 +207,12 @@ class TrainerRun:
     def result(
         self, variables: Mapping[str, tuple[Any, tuple[str, ...]]], coords: Mapping[Any, Any],
         long_names: Mapping[str, str], data: Samples | SignedSamples, dtype: str, engines: Sequence[str],
-        asked: Mapping[str, Any], **specs: Spec,
+        options: Mapping[str, Any], **specs: Spec,
     ) -> xr.Dataset:  # fmt: skip
         """The labelled result and where it comes from.
 
         ``variables`` are values with a first axis of members and the names of their other axes; ``long_names`` say what
-        they are. None has a unit other than steps, in which times are counted. ``asked`` are all arguments of the
+        they are. None has a unit other than steps, in which times are counted. ``options`` are all arguments of the
         call on which a number may depend, besides specs and what every caller takes.
         """
         result = xr.Dataset(
@@ -235,7 +235,7 @@ class TrainerRun:
             experiment=self.experiment,
             data=data.fingerprint,
             samples=data.numbers,
-            call=json.dumps({name: encode(value) for name, value in {**asked, "seed": self.seed}.items()}),
+            call=json.dumps({name: encode(value) for name, value in {**options, "seed": self.seed}.items()}),
         )
 
 
@@ -260,16 +260,16 @@ def record_steps(caller: str, record: Any, last: int, name: str, least: int = 0)
 
 def require_device(name: Any, caller: str = "train", field: str = "device") -> bool:
     """Whether ``name`` is a GPU; a ValueError unless it is there."""
-    said = f"{caller}: {field} = {checks.short_repr(name)}"
+    given = f"{caller}: {field} = {checks.short_repr(name)}"
     if not isinstance(name, str) or not re.fullmatch(r"cpu|cuda(:[0-9]+)?", name):
-        raise ValueError(f"{said}: must be 'cpu', 'cuda' or 'cuda:0', 'cuda:1', …")
+        raise ValueError(f"{given}: must be 'cpu', 'cuda' or 'cuda:0', 'cuda:1', …")
     if name == "cpu":
         return False
     if not torch.cuda.is_available():
         why = "is built without CUDA" if torch.version.cuda is None else "finds no usable GPU (see nvidia-smi)"
-        raise ValueError(f"{said}: this PyTorch {why}; use device='cpu'")
+        raise ValueError(f"{given}: this PyTorch {why}; use device='cpu'")
     if int(name.partition(":")[2] or 0) >= torch.cuda.device_count():
-        raise ValueError(f"{said}: there are {torch.cuda.device_count()} GPUs, numbered from 0")
+        raise ValueError(f"{given}: there are {torch.cuda.device_count()} GPUs, numbered from 0")
     return True
 
 

@@ -202,16 +202,16 @@ def _collected(what: str, data: Any) -> tuple[np.ndarray, np.ndarray]:
     """(x, y) of all samples, or batches of them, that ``data`` yields as pairs; a ValueError if it yields no pairs."""
     one_by_one = isinstance(data, Dataset) and not isinstance(data, IterableDataset) and hasattr(data, "__len__")
     pairs: Any = (data[i] for i in range(len(data))) if one_by_one else data
-    batches, held = list[tuple[np.ndarray, np.ndarray]](), 0.0
+    batches, size = list[tuple[np.ndarray, np.ndarray]](), 0.0
     for i, pair in enumerate(pairs):
         if not isinstance(pair, tuple | list) or len(pair) != 2:
-            shown = f"{len(pair)} values" if isinstance(pair, tuple | list) else f"a {type(pair).__name__}"
+            kind = f"{len(pair)} values" if isinstance(pair, tuple | list) else f"a {type(pair).__name__}"
             raise ValueError(
-                f"{what} = {type(data).__name__}: yields {shown}: must yield pairs (x, y), of one sample or of a batch"
+                f"{what} = {type(data).__name__}: yields {kind}: must yield pairs (x, y), of one sample or of a batch"
             )
         x, y = (_numbers(f"{what}: {name} of pair {i}", value) for name, value in zip("xy", pair, strict=True))
-        held += x.nbytes + y.nbytes
-        checks.check_memory(f"{what}: number of pairs", i + 1, held / 4)  # twice: in pieces and as a whole
+        size += x.nbytes + y.nbytes
+        checks.check_memory(f"{what}: number of pairs", i + 1, size / 4)  # twice: in pieces and as a whole
         if x.size:
             batches.append((x[None], y[None]) if one_by_one or not y.ndim else (x, y))
     shapes = sorted({x.shape[1:] for x, _ in batches})

@@ -358,8 +358,8 @@ def _content(value: Any, seen: dict[int, Any]) -> Any:
         return [repr(value), *parts(dict(value.state_dict()), *map(type, value.modules()))]
     home = str(value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None))
     if isinstance(value, ModuleType) or _installed(home):
-        said = name if isinstance(value, type | FunctionType) else repr(value)
-        return [home, name if " at 0x" in said or isinstance(value, ModuleType) else said]
+        text = name if isinstance(value, type | FunctionType) else repr(value)
+        return [home, name if " at 0x" in text or isinstance(value, ModuleType) else text]
     if isinstance(value, FunctionType):
         return parts(value.__code__, value.__defaults__, value.__kwdefaults__, *_referenced(value))
     if isinstance(value, type):
@@ -375,11 +375,11 @@ def _referenced(function: FunctionType) -> list[Any]:
         code = codes.pop()
         names += code.co_names
         codes += [const for const in code.co_consts if isinstance(const, CodeType)]
-    held = [cell.cell_contents for cell in function.__closure__ or () if cell != CellType()]
-    named = [function.__globals__[name] for name in names if name in function.__globals__]
-    for module in [value for value in named if isinstance(value, ModuleType) and not _installed(value.__name__)]:
-        named += [getattr(module, name) for name in names if hasattr(module, name)]
-    return held + named
+    closure = [cell.cell_contents for cell in function.__closure__ or () if cell != CellType()]
+    values = [function.__globals__[name] for name in names if name in function.__globals__]
+    for module in [value for value in values if isinstance(value, ModuleType) and not _installed(value.__name__)]:
+        values += [getattr(module, name) for name in names if hasattr(module, name)]
+    return closure + values
 
 
 @cache

@@ -154,8 +154,8 @@ def train(
     if ensemble_size is not None:
         checks.check_int("train: ensemble_size", ensemble_size)
     call = TrainerRun("train", engine=engine, seed=seed, experiment=experiment, threads=threads, device=device)
-    own = ("split", "layer", "epoch", "at_epoch", "class", "unit")
-    rows = call.align(own, **spec.broadcast_fields(), **training.broadcast_fields()).members()
+    reserved = ("split", "layer", "epoch", "at_epoch", "class", "unit")
+    rows = call.align(reserved, **spec.broadcast_fields(), **training.broadcast_fields()).members()
     members = [
         Member(spec.replace_fields(row), training.replace_fields(row), int(row["seed"]), experiment) for row in rows
     ]
@@ -199,10 +199,10 @@ def train(
     jobs = call.jobs(kinds, most, lambda i: TorchEnsemble.bytes_per_member(members[i], common[i]))
     histories = call.run(fit, jobs)
     precision = ", ".join(sorted({str(m.training.dtype) for m in members}))
-    asked = {
+    options = {
         "record": at, "metrics": metrics, "class_means": class_means, "layers": layers, "ensemble_size": ensemble_size,
     }  # fmt: skip
-    numbers = *to_variables(histories, at), LONG_NAMES, data, precision, engines, asked
+    numbers = *to_variables(histories, at), LONG_NAMES, data, precision, engines, options
     result = call.result(*numbers, network=spec, training=training)
     why = sorted({why for _, why in chosen if why})
     return result.assign_attrs(fallback_reason=", ".join(why)) if why else result
@@ -245,8 +245,8 @@ def _kinds(members: list[Member], engines: Sequence[str], common: list[dict[str,
     kinds = []
     for member, engine, shared in zip(members, engines, common, strict=True):
         spec = member.network
-        own = spec.arguments if isinstance(spec, FactoryNetwork) else spec.to_json()
-        but_for_seeds = json.dumps([own, member.training.to_json()], default=repr)
+        arguments = spec.arguments if isinstance(spec, FactoryNetwork) else spec.to_json()
+        but_for_seeds = json.dumps([arguments, member.training.to_json()], default=repr)
         if engine == "torch" and but_for_seeds not in known:
             known[but_for_seeds] = TorchEnsemble.signature(member, shared)
         kinds.append(known.get(but_for_seeds))

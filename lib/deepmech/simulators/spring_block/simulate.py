@@ -104,8 +104,8 @@ def simulate(
         "t_end": t_end, "dt": dt, "order": order, "n_runs": n_runs, "shared_noise": shared_noise,
         "truncation": truncation, "noise_decay": noise_decay, "start": x0.tolist(),
     }  # fmt: skip
-    made = _dataset(chain, grid, x, steps * dt, setting, began, seed=seed)
-    return made if record is not None else made.isel(time=0, drop=True)
+    result = _dataset(chain, grid, x, steps * dt, setting, began, seed=seed)
+    return result if record is not None else result.isel(time=0, drop=True)
 
 
 def averaged(chain: Chain, t_end: float, dt: float = 0.01, substeps: int = 1, record: Any = None,
@@ -164,8 +164,8 @@ def averaged(chain: Chain, t_end: float, dt: float = 0.01, substeps: int = 1, re
             c = velocity(x + h / 2 * b)
             x = x + h / 6 * (a + 2 * b + 2 * c + velocity(x + h * c))
     setting = {"t_end": t_end, "dt": dt, "substeps": substeps, "truncation": truncation, "averaged": True}
-    made = _dataset(chain, grid, out, steps * dt, setting, began, seed="none").isel(run=0, drop=True)
-    return made if record is not None else made.isel(time=0, drop=True)
+    result = _dataset(chain, grid, out, steps * dt, setting, began, seed="none").isel(run=0, drop=True)
+    return result if record is not None else result.isel(time=0, drop=True)
 
 
 def _prepare(
@@ -229,20 +229,15 @@ def _arrays(grid: ParameterGrid, dt: float) -> dict[str, np.ndarray]:
 
 
 def _dataset(
-    chain: Chain,
-    grid: ParameterGrid,
-    x: np.ndarray,
-    times: np.ndarray,
-    setting: dict[str, Any],
-    began: float,
+    chain: Chain, grid: ParameterGrid, x: np.ndarray, times: np.ndarray, setting: dict[str, Any], began: float,
     **origin: Any,
-) -> xr.Dataset:
+) -> xr.Dataset:  # fmt: skip
     coords = {**grid.coords, "run": np.arange(x.shape[1]), "time": times, "block": np.arange(chain.n_blocks + 2)}
     position = xr.DataArray(
         x.reshape(grid.shape + x.shape[1:]), dims=(*grid.dims, "run", "time", "block"), coords=coords
     )
     load = chain.target - position
-    made = {
+    variables = {
         "position": position,
         "load_curve": load.transpose(*position.dims),
         "force": chain.stiffness * load.sel(block=chain.n_blocks, drop=True),
@@ -250,7 +245,7 @@ def _dataset(
     }
     spec = json.dumps(encode({**chain.to_json(), **setting}))
     attrs = attributes(spec=spec, wall_seconds=time.perf_counter() - began, **origin)
-    return with_attrs(xr.Dataset(made, attrs=attrs), ATTRS)
+    return with_attrs(xr.Dataset(variables, attrs=attrs), ATTRS)
 
 
 def _run_on_cores(

@@ -88,8 +88,8 @@ def equilibrium(chain: Chain) -> xr.Dataset:
     moved = np.maximum(block - (chain.n_blocks - n), 0)  # number of stretched springs left of each block
     position = moved * a + moved * (moved - 1) / 2 * mu / k
     position = position.assign_coords(block=block)
-    made = xr.Dataset({"position": position, "load_curve": y - position, "n_moving": n})
-    return with_attrs(made.transpose(..., "block"), ATTRS)
+    result = xr.Dataset({"position": position, "load_curve": y - position, "n_moving": n})
+    return with_attrs(result.transpose(..., "block"), ATTRS)
 
 
 def _mean_positive_part(shift: Any, noise_bar: Any, truncation: float | None) -> Any:

@@ -70,16 +70,16 @@ def trial_pass(module: nn.Module, x: torch.Tensor) -> float:
             with torch.no_grad(), _Draws(plain, x.device) as measured:
                 plain(x.clone())
         except (RuntimeError, IndexError, TypeError, ValueError) as error:
-            said = str(error).strip().splitlines() or [type(error).__name__]
-            if said[0].startswith("train: "):
+            message = str(error).strip().splitlines() or [type(error).__name__]
+            if message[0].startswith("train: "):
                 raise
-            if "more than 1 value per channel" in said[0] and len(x) == 1:
+            if "more than 1 value per channel" in message[0] and len(x) == 1:
                 raise ValueError(
                     f"Training.batch_size: leaves a batch of one sample, which a BatchNorm of {type(module).__name__} "
                     "cannot normalise; choose a size that leaves at least two"
                 ) from error
             raise ValueError(
-                f"train: {type(module).__name__} does not take samples of shape {tuple(x.shape)}: {said[0]}"
+                f"train: {type(module).__name__} does not take samples of shape {tuple(x.shape)}: {message[0]}"
             ) from error
     if seen.by or measured.by:
         when = "training" if seen.by else "it is measured"
@@ -92,8 +92,8 @@ def trial_pass(module: nn.Module, x: torch.Tensor) -> float:
         raise ValueError(
             f"train: {type(module).__name__} returns {shape} for {len(x)} samples: must be (samples, outputs)"
         )
-    own = {p.untyped_storage().data_ptr() for p in module.parameters()}
-    return (sum(size for at, size in kept.items() if at not in own) + 24 * max(drawn)) / len(x)
+    weights = {p.untyped_storage().data_ptr() for p in module.parameters()}
+    return (sum(size for at, size in kept.items() if at not in weights) + 24 * max(drawn)) / len(x)
 
 
 def _random_states(device: torch.device) -> tuple[Any, ...]:
@@ -148,14 +148,14 @@ def module_signature(module: nn.Module) -> tuple[Any, ...]:
 
     parts = []
     for name, part in module.named_modules():
-        own = {k: v for k, v in vars(part).items() if k not in ("_parameters", "_buffers", "_modules")}
+        attributes = {k: v for k, v in vars(part).items() if k not in ("_parameters", "_buffers", "_modules")}
         # Hooks are kept by numbers that count all hooks ever set.
-        own |= {k: list(v.values()) for k, v in own.items() if "_hooks" in k and isinstance(v, dict)}
+        attributes |= {k: list(v.values()) for k, v in attributes.items() if "_hooks" in k and isinstance(v, dict)}
         tensors = [
             (k, None if t is None else (tuple(t.shape), t.dtype, t.requires_grad))
             for k, t in chain(part._parameters.items(), part._buffers.items())
         ]
-        parts.append((name, type(part), plain(own), tuple(tensors)))
+        parts.append((name, type(part), plain(attributes), tuple(tensors)))
     return tuple(parts)
 
 
@@ -255,9 +255,9 @@ class ModuleEnsemble:
     @torch.no_grad()
     def member(self, i: int) -> nn.Module:
         """The i-th network as a module in evaluation mode, until it is called for another."""
-        own = dict(chain(self._member.named_parameters(), self._member.named_buffers()))
+        tensors = dict(chain(self._member.named_parameters(), self._member.named_buffers()))
         for name, values in chain(self.parameters().items(), self.buffers.items()):
-            own[name].copy_(values[i])
+            tensors[name].copy_(values[i])
         return self._member.eval()
 
 
