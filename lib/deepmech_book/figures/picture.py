@@ -48,8 +48,35 @@ SHADED = {"heat", "images", "network_diagram", "phase_diagram", "phases", "slice
 
 
 def _slim(svg: bytes) -> bytes:
-    """Path coordinates to a hundredth of a point: half the bytes, no visible change."""
-    return re.sub(rb' d="[^"]*"', lambda d: re.sub(rb"-?\d+\.\d{3,}", lambda n: b"%.2f" % float(n[0]), d[0]), svg)
+    """The same drawing in fewer bytes: coordinates to a hundredth of a point, paths told step by step, and no names of
+    groups, notes and blanks, which nobody sees."""
+    text = re.sub(r"(?s)<metadata>.*?</metadata>|<!--.*?-->|(?<=<g) id=\"[^\"]*\"|(?<=>)\s+(?=<)", "", svg.decode())
+    text = re.sub(r"(?<= [xy]=\")-?\d+\.\d{3,}", lambda n: _hundredths(round(100 * float(n[0]))), text)
+    return re.sub(r"(?<= d=\")[^\"]*", lambda path: _steps(path[0]), text).encode()
+
+
+def _steps(path: str) -> str:
+    """A path of an SVG with each point told from the one before; rounding does not add up along it.
+
+    Examples
+    --------
+    >>> _steps("M 10 5.004 L 12.5 5 L 12.5 4.25 z")
+    'm10 5 2.5 0 0-.75z'
+    """
+    made, here, start, last = "", [0, 0], [0, 0], ""
+    for command, numbers in re.findall("([MLQCz])([^MLQCz]*)", path):
+        points = [round(100 * float(number)) for number in numbers.split()]
+        moves = [_hundredths(number - here[i % 2]) for i, number in enumerate(points)]
+        letter = "" if command == last != "M" or (command, last) == ("L", "M") else command.lower()
+        words = "".join(move if i == 0 and letter or move[0] == "-" else f" {move}" for i, move in enumerate(moves))
+        made, last, here = f"{made}{letter}{words}", command, points[-2:] or start
+        start = here if command == "M" else start
+    return made
+
+
+@functools.cache
+def _hundredths(number: int) -> str:
+    return f"{number / 100:.2f}".rstrip("0").rstrip(".").replace("0.", ".", abs(number) < 100)
 
 
 class Picture:
@@ -157,7 +184,8 @@ class Picture:
         self.save(folder / f"{stem}.svg")
         # Sketches show no numbers.
         if self.data and sum(array.size for array in self.data.values()) <= LONG:
-            table(self.data).to_csv(folder / f"{stem}.csv", index=False)
+            # Nine digits tell numbers of single precision apart.
+            table(self.data).to_csv(folder / f"{stem}.csv", index=False, float_format="%.9g")
         return stem
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
