@@ -1,5 +1,6 @@
 """How the book is executed: what is executed, what is reused, what a failure or a kill leaves behind."""
 
+import asyncio
 import json
 import os
 import random
@@ -14,7 +15,7 @@ import psutil
 import pytest
 from miniature import notebook_text, write_notebooks
 
-from deepmech_book.build import execution, keys, notebooks
+from deepmech_book.build import execution, kernels, keys, notebooks
 from deepmech_book.build.sources import BookError, Checkout
 
 
@@ -100,6 +101,14 @@ def test_no_page_sees_what_another_did(checkout):
     found = [outputs(page_run).split() for name, page_run in run(checkout, jobs=1)[0].items() if name != "springs/a"]
     assert [words[:-3] for words in found] == 2 * [9 * ["False"]]
     assert not set(found[0][-3:]) & set(found[1][-3:]), "random states and sessions of their own"
+
+
+def test_a_kernel_that_ends_before_it_is_told_to_is_not_missed():
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    forked = kernels.Forked(None)
+    forked.process, forked.pgid = kernels.Kernel(process.pid), process.pid
+    process.wait()
+    asyncio.run(forked.send_signal(signal.SIGTERM))
 
 
 def test_a_failure_is_told_and_spoils_nothing_else(checkout):

@@ -92,6 +92,7 @@ def test_a_page_that_was_edited_added_or_lost_is_seen(ready, monkeypatch):
     def print_pages(checkout, made, new):
         built.append(1)
         (new / "_build" / "html" / "generated").mkdir(parents=True)
+        (new / "_build" / ".doctrees").mkdir()
         (new / "_build" / "html" / "index.html").write_text("<p>0.562</p>")
         (new / "_build" / "html" / "generated" / "a.html").write_text("<p>1.5</p>")
 
@@ -196,6 +197,47 @@ def test_what_leads_nowhere_stops_the_build_again_and_again(ready):
             build(ready)
         for what in ("absent.png", "fig-absent", "absent-page", "nobody2099", "absent-file.md", "simulators.Absent"):
             assert what in str(told.value)
+
+
+@pytest.mark.slow
+def test_a_site_that_goes_on_from_the_last_one_is_the_site_that_begins_from_nothing(ready):
+    """Whatever is edited, and whatever the times of files say; and only what shows an edit is printed anew."""
+    toc, more = ready.root / "_toc.yml", ready.book / "more.md"
+    toc.write_text(f"{toc.read_text()}      - file: more\n      - file: points\n")
+    points = "# Points\n\n{eq}`e` {numref}`t` {ref}`there` {term}`load`\n"
+    (ready.book / "points.md").write_text(points)
+    words = """# More\n\n```{math}\n:label: e\nx\n```\n\n:::{table} A\n:name: t\n\n| a |\n| - |\n| 1 |\n:::\n
+(there)=\n## A place\n\n:::{glossary}\nload\n  what is carried\n:::\n"""
+    before = "\n\n```{math}\n:label: first\ny\n```\n\n:::{table} B\n:name: b\n\n| b |\n| - |\n| 2 |\n:::\n\n# "
+    more.write_text(words)
+    page = build(ready) / "points.html"
+    edits = {
+        "words": (words := words.replace("is carried", "springs carry"), False),
+        "a number": (words := words.replace("| 1 |", "| 7 |"), False),
+        "names": (words := words.replace("# More", "# Others").replace("A place", "Another"), True),
+        "order": (words := words.replace("# Others\n", f"# Others{before[:-3]}"), True),
+        "a citation": (words := f"{words}\n{{cite:t}}`he2023law`\n", True),
+    }
+    for edit, (text, shown) in edits.items():
+        printed, times = page.stat().st_mtime_ns, more.stat()
+        more.write_text(text)
+        os.utime(more, ns=(times.st_atime_ns, times.st_mtime_ns))
+        build(ready)
+        assert (page.stat().st_mtime_ns > printed) == shown, edit
+    gone = words.replace("(there)=", "")
+    for _ in range(2):
+        more.write_text(gone)
+        with pytest.raises(BookError, match="there"):  # on a page that nobody edited
+            build(ready)
+    more.write_text(words)
+    found = {}
+    for at in ("the last one", "nothing"):
+        html = build(ready)
+        names = {path.relative_to(html).as_posix(): path for path in html.rglob("*") if path.is_file()}
+        found[at] = {name: path.read_bytes() for name, path in names.items() if name != site.SEAL}
+        shutil.rmtree(html)
+    assert found["the last one"].keys() == found["nothing"].keys()
+    assert [name for name, content in found["nothing"].items() if found["the last one"][name] != content] == []
 
 
 def test_a_promised_figure_that_nobody_drew_stops_the_build(ready):

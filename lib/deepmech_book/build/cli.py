@@ -31,7 +31,7 @@ def commands(parsers: Any) -> None:
     add("--profile", choices=PROFILES, default="quick", help="which parameters to use (default: quick)")
     some = "only these chapters (spring_block) or notebooks (spring_block/x)"
     add("--chapters", nargs="+", metavar="NAME", help=some)
-    add("--jobs", type=positive, default=2, help="notebooks at a time, at most one per core (default: 2)")
+    add("--jobs", type=positive, help="notebooks at a time (default: one per core, as far as memory goes)")
     add("--anew", action="store_true", help="execute also what is up to date")
     add("--cell-minutes", **minutes)
     add("--no-site", action="store_true", help="execute and check only; do not build the site")

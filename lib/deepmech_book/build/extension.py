@@ -3,6 +3,7 @@ away; questions check their answers; and screen readers find names for what they
 
 from __future__ import annotations
 
+import hashlib
 import html
 import json
 import re
@@ -22,11 +23,13 @@ __all__ = [
     "fix_aria",
     "fold_setting_up",
     "plain_search",
+    "pointed_at",
     "provenance_banner",
     "read_together",
     "refuse_plain_build",
     "setup",
     "show_markup",
+    "with_other_content",
 ]
 
 
@@ -169,6 +172,35 @@ def read_together(app: Any, env: Any, pages: list[str]) -> None:
         api.library()
 
 
+def with_other_content(app: Any, env: Any, added: set[str], changed: set[str], removed: set[str]) -> list[str]:
+    """Pages that were read when they, or what they include, were others, whatever the times of their files say."""
+    known = getattr(env, "deepmech_contents", {})
+    return [page for page in sorted(set(env.all_docs) - removed) if _content(env, page) != known.get(page)]
+
+
+def _content(env: Any, page: str) -> list[str]:
+    """Digests of the files that a page is made of."""
+    paths = [Path(env.doc2path(page)), *(Path(env.srcdir, name) for name in sorted(env.dependencies[page]))]
+    return [hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "" for path in paths]
+
+
+def pointed_at(app: Any, env: Any) -> list[str]:
+    """All pages, if anything has changed that others may point at, or show: titles, labels, numbers, names, citations.
+    Those that were not read again have to be printed again."""
+    std, cited = env.get_domain("std").data, env.get_domain("cite").data["citation_refs"]
+    shown = [
+        {page: title.astext() for page, title in env.titles.items()},
+        *(std[kind] for kind in ("labels", "anonlabels", "objects")),
+        *(env.get_domain(name).data["objects"] for name in ("math", "py")),
+        [(ref.docname, ref.citation_ref_id, ref.targets) for ref in cited],
+        *(env.toc_secnumbers, env.toc_fignumbers),
+    ]
+    before = getattr(env, "deepmech_shown", None)
+    env.deepmech_shown = [sorted(map(str, one.items() if isinstance(one, dict) else one)) for one in shown]
+    env.deepmech_contents = {page: _content(env, page) for page in env.all_docs}
+    return [] if env.deepmech_shown == before else sorted(env.all_docs)
+
+
 def plain_search(app: Any) -> None:
     """Sphinx puts our script between its own and the index; it finds the file wherever the build was started."""
     app.config.html_search_scorer = str(Path(app.srcdir, "assets", "search.js"))
@@ -186,6 +218,8 @@ def setup(app: Any) -> dict[str, Any]:
         hooks["autodoc-process-docstring"] = api.escape_pipes
     for event, hook in hooks.items():
         app.connect(event, hook)
+    app.connect("env-get-outdated", with_other_content)
+    app.connect("env-get-updated", pointed_at, priority=900)  # once all numbers are given
     for hook in (add_stamp, fold_setting_up):
         app.connect("doctree-read", hook)
     app.connect("doctree-resolved", gallery.put_beside)

@@ -181,3 +181,7 @@ class Forked(LocalProvisioner):
         self.process = kernel
         self.pid = self.pgid = kernel.pid  # it leads a session of its own
         return self.connection_info
+
+    async def send_signal(self, signum: int) -> None:
+        with suppress(psutil.NoSuchProcess):  # it has ended by itself meanwhile
+            await super().send_signal(signum)

@@ -1,4 +1,4 @@
-"""All notebooks are executed that have to be, two at a time; one that fails does not spoil the others."""
+"""All notebooks are executed that have to be, side by side; one that fails does not spoil the others."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from deepmech.core import provenance
 from deepmech_book.build import keys
 from deepmech_book.build.sources import BookError, Checkout, Source, format_duration
 
 __all__ = [
     "CELL_MINUTES",
+    "MEMORY",
     "PageRun",
     "Say",
     "completed",
@@ -30,6 +33,8 @@ __all__ = [
 Say = Callable[[str], None]
 #: Minutes that a cell of a page of the profile quick may take; in other profiles a cell may compute for days.
 CELL_MINUTES = 30.0
+#: Bytes that a page may need; most need a third of that.
+MEMORY = 2 * 2**30
 
 
 @dataclass(frozen=True)
@@ -73,7 +78,7 @@ def execute_notebooks(
     profile: str = "quick",
     chapters: list[str] | None = None,
     *,
-    jobs: int = 2,
+    jobs: int | None = None,
     anew: bool = False,
     cell_minutes: float | None = None,
     say: Say = lambda line: None,
@@ -81,10 +86,10 @@ def execute_notebooks(
     """Execute the notebooks of ``chapters`` (all, if None) whose results are missing or out of date, or all chosen ones
     ``anew``; returns all notebooks of the book in its order, with the results that are up to date.
 
-    At most ``jobs`` notebooks run at the same time, never more than there are cores, which they share evenly. A cell
-    may take ``cell_minutes``; if None, as long as it wants, in the profile quick ``CELL_MINUTES``. A BookError for
-    faults in what is written (before anything runs), and after all have run, if any failed; the results of the others
-    are kept.
+    At most ``jobs`` notebooks run at the same time, if None as many as memory has room for, and never more than there
+    are cores, which they share evenly. A cell may take ``cell_minutes``; if None, as long as it wants, in the profile
+    quick ``CELL_MINUTES``. A BookError for faults in what is written (before anything runs), and after all have run,
+    if any failed; the results of the others are kept.
     """
     chosen = set(checkout.select(chapters))
     found = [replace(s, notebook=None) if anew and s.name in chosen else s for s in page_runs(checkout, profile)]
@@ -108,7 +113,7 @@ def execute_notebooks(
 def executions(
     checkout: Checkout,
     todo: Mapping[str, tuple[Path, PageRun]],
-    jobs: int,
+    jobs: int | None,
     cell_minutes: float | None,
     say: Say,
 ) -> Generator[PageRun, None, None]:
@@ -118,7 +123,8 @@ def executions(
     """
     if not todo:
         return
-    jobs = max(1, min(jobs, provenance.cores(), len(todo)))
+    room = psutil.virtual_memory().available // MEMORY
+    jobs = max(1, min(room if jobs is None else jobs, provenance.cores(), len(todo)))
     # Where stored results lie, and where long sweeps keep what they have computed.
     where = {"DEEPMECH_RESULTS": checkout.book / "results", "DEEPMECH_STORES": checkout.generated / ".stores"}
     environment = {**thread_limits(provenance.cores() // jobs), **{k: str(v) for k, v in where.items()}}

@@ -1,7 +1,8 @@
 """The executed notebooks and the prose become a site, strictly: every Sphinx warning is an error.
 
-A site is always built from nothing, in a folder of its own that takes the place of the last site once it is whole: no
-page of an earlier build stays, no warning of an earlier build is forgotten, and no half of a site is ever shown.
+A site is built in a folder of its own that takes the place of the last site once it is whole: no half of a site is ever
+shown. Where pages have been edited and nothing else, it begins as the last one, and only what has changed is printed
+(:mod:`~deepmech_book.build.extension` says what that is); otherwise it begins from nothing.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import copy
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -34,12 +36,19 @@ from deepmech_book.claims.display import RAISED, fold
 __all__ = ["MINUTES", "SEAL", "build", "build_lock", "collect_records", "current", "in_words"]
 
 SEAL = ".deepmech-site"
+_LAST = "deepmech-last"
 #: What Jupyter Book may take for the pages; all of the book take it two, where nothing else runs.
 MINUTES = 30.0
-_BUNDLE = re.compile(r"mathjax/([\w-]+\.js)")
 _CELL = re.compile(r"(<t[dh][^>]*>)([^<]*)(</t)")
 _POWER = re.compile(r"(?<![\w.])(-?)(\d+(?:\.\d+)?)e([-+]?\d+)\b")
 _NAME = re.compile(r"(?<=>)[a-z]+(?:_[a-z0-9]+)+(?=</th)")
+#: What themes and MathJax bring along and nobody who reads asks for, by names below ``_static``: maps for debuggers,
+#: fonts for old browsers, words of themes in other languages; of MathJax what it needs for other mathematics than TeX.
+_UNASKED = re.compile(
+    r".*\.(map|ttf)|locales/.*|mathjax/(?!tex-chtml\.js|a11y/|output/|sre/mathmaps/(base|en|nemeth)\.|input/tex/).*"
+    r"|mathjax/input/tex/.*all-packages\.js"
+)
+_FIGURE = re.compile(rf"{gallery.FOLDER}/([\w.-]+)")
 # References into pages that a partial build leaves out.
 _PARTIAL = ["ref.ref", "ref.numref", "ref.doc", "ref.eq", "ref.myst", "myst.xref_missing", "myst.xref_ambiguous"]
 
@@ -76,7 +85,7 @@ def build(
     names, partial = [s.name for s in ready], len(ready) < len(page_runs)
     if missing := tables.missing(records, None if whole else names):
         raise BookError("the registry promises what no notebook produced:\n" + "\n".join(f"- {m}" for m in missing))
-    made, of = _made_of(checkout, ready, records, profile, partial)
+    made, of, like = _made_of(checkout, ready, records, profile, partial)
     if _is(checkout.html, of):
         say("the site is up to date")
         return checkout.html
@@ -84,24 +93,52 @@ def build(
         raise BookError(f"{other}: move it away, or remove the site with make clean")
     if partial:
         say(f"a partial build: {len(page_runs) - len(ready)} of {len(page_runs)} notebooks are left out")
-    for name, text in (made | {"status.md": pages.status(page_runs, profile)}).items():
-        write_whole(checkout.generated / name, text)
-    _jupyter_book(checkout, checkout.generated / ".site", new := checkout.generated / ".new")
+    made["status.md"] = pages.status(page_runs, profile)
+    if _has_reference(checkout):
+        made |= {f"{REFERENCE}{name}.md": text for name, text in api.pages(checkout.book).items()}
+    for name, text in made.items():
+        path = checkout.generated / name
+        if not (path.is_file() and path.read_bytes() == text.encode()):  # what stays has its time, by which Sphinx goes
+            write_whole(path, text)
+    new, last = checkout.generated / ".new", checkout.generated / ".last"
+    _begin(checkout.html, new / "_build", last, like)
+    _jupyter_book(checkout, checkout.generated / ".site", new)
     html = new / "_build" / "html"
-    # MathJax comes in many bundles, of which pages load one.
-    used = {name for page in html.rglob("*.html") for name in _BUNDLE.findall(page.read_text(encoding="utf-8"))}
-    for bundle in (html / "_static" / "mathjax").glob("*-*.js"):
-        if bundle.name not in used:
-            bundle.unlink()
+    _lighten(html)
     write_whole(html / SEAL, _mark(of, html))
     try:
+        keys.remove(last)
         keys.remove(checkout.html)
         checkout.html.parent.mkdir(exist_ok=True)
         html.rename(checkout.html)
     except OSError as error:
         raise BookError(f"book/_build/html cannot be replaced ({error}): move it away") from None
+    html.with_name(".doctrees").rename(last)
+    write_whole(last / _LAST, f"{of}\n{like}")
     keys.remove(new)
     return checkout.html
+
+
+def _begin(html: Path, new: Path, last: Path, like: str) -> None:
+    """Make the folder ``new`` for a site. If the last one was made like this one but for its pages, and is as it was
+    made, then the next one begins as it, with what Sphinx keeps of its pages (in the folder ``last``)."""
+    keys.remove(new.parent)
+    of, _, was = (last / _LAST).read_text(encoding="utf-8").partition("\n") if (last / _LAST).is_file() else 3 * ("",)
+    if was == like and _is(html, of):
+        shutil.copytree(last, new / ".doctrees")
+        shutil.copytree(html, new / "html")
+
+
+def _lighten(html: Path) -> None:
+    """Remove what no page asks for: parts of MathJax and of themes, and figures that pages had before."""
+    static, figures = html / "_static", html / gallery.FOLDER
+    found = {name for page in html.rglob("*.html") for name in _FIGURE.findall(page.read_text(encoding="utf-8"))}
+    for path in static.rglob("*"):
+        if path.is_file() and _UNASKED.fullmatch(path.relative_to(static).as_posix()):
+            path.unlink()
+    for path in figures.glob("*"):
+        if path.name not in found:
+            path.unlink()
 
 
 def current(checkout: Checkout, profile: str = "quick") -> bool:
@@ -173,22 +210,28 @@ def _with_cards(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _made_of(
     checkout: Checkout, ready: list[PageRun], records: list[dict[str, Any]], profile: str, partial: bool
-) -> tuple[dict[str, str], str]:
-    """What the build writes for a site, by file name, and a digest of that and of all else that a site is made of. The
-    status page is not there, which tells how the last build went."""
-    reference = any(page.startswith(f"generated/{REFERENCE}") for page in checkout.pages)
+) -> tuple[dict[str, str], str, str]:
+    """What the build writes for a site, by file name; a digest of that and of all else that a site is made of; and one
+    of all of it but pages. The status page is not there, which tells how the last build went, nor is the library's
+    reference, which follows from the library."""
+    reference = _has_reference(checkout)
     made = pages.claims_pages(records, profile, {s.name: s.source.title for s in ready}, reference)
     made |= pages.pieces(ready, records) | {"gallery.md": gallery.page(ready, checkout.toc)}
     made |= {f"{s.name}.ipynb": _printable(s) for s in ready}
-    if reference:
-        made |= {f"{REFERENCE}{name}.md": text for name, text in api.pages(checkout.book).items()}
     names = {s.name for s in ready}
     made |= {".site/_config.yml": _config(checkout, partial), ".site/_toc.yml": _toc(checkout, names)}
     other = ("_build/", "generated/", "results/", verdicts.FILE)
-    prose = keys.tree_digest(checkout.book, lambda name: not name.startswith(other))
+    prose = keys.tree_digest(checkout.book, lambda name: not name.startswith(other) and name.endswith(".md"))
+    rest = keys.tree_digest(checkout.book, lambda name: not name.startswith(other) and not name.endswith(".md"))
     package = keys.tree_digest(Path(__file__).parent)
     library = keys.tree_digest(Path(deepmech.__file__).parent) if reference else ""  # it shows docstrings
-    return made, digest([prose, package, library, made])
+    shared = [keys.surroundings(checkout)["lock file"], package, library, rest]
+    like = digest([*shared, *(made[f".site/{name}.yml"] for name in ("_config", "_toc"))])
+    return made, digest([prose, made, like]), like
+
+
+def _has_reference(checkout: Checkout) -> bool:
+    return any(page.startswith(f"generated/{REFERENCE}") for page in checkout.pages)
 
 
 def _mark(of: str, html: Path) -> str:
@@ -250,8 +293,7 @@ main()
 
 
 def _jupyter_book(checkout: Checkout, made: Path, new: Path) -> None:
-    """Print the pages by the configuration in ``made``, into ``new``, which is emptied first."""
-    keys.remove(new)
+    """Print the pages by the configuration in ``made``, into ``new``."""
     command = [sys.executable, "-c", _PRINT, "build", "book", "-n", "-W", "--keep-going"]
     command += ["--path-output", str(new), "--config", str(made / "_config.yml"), "--toc", str(made / "_toc.yml")]
     utf8 = {**os.environ, "PYTHONUTF8": "1"}  # whatever the language of this terminal can write

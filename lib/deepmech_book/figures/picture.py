@@ -68,7 +68,7 @@ def _steps(path: str) -> str:
         points = [round(100 * float(number)) for number in numbers.split()]
         moves = [_hundredths(number - here[i % 2]) for i, number in enumerate(points)]
         letter = "" if command == last != "M" or (command, last) == ("L", "M") else command.lower()
-        words = "".join(move if i == 0 and letter or move[0] == "-" else f" {move}" for i, move in enumerate(moves))
+        words = "".join(move if (not i and letter) or move[0] == "-" else f" {move}" for i, move in enumerate(moves))
         made, last, here = f"{made}{letter}{words}", command, points[-2:] or start
         start = here if command == "M" else start
     return made
