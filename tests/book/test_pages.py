@@ -341,6 +341,10 @@ def test_a_choice_is_judged(book, chromium):
             assert form.locator("output").inner_text() == words
 
 
+def test_the_site_weighs_what_can_be_taken_along(book):
+    assert sum(path.stat().st_size for path in book.folder.rglob("*") if path.is_file()) < 45e6
+
+
 def test_no_page_is_heavy(book):
     heavy = {page: size for page in book.pages if (size := (book.folder / page).stat().st_size) > 1_500_000}
     assert heavy == {}
