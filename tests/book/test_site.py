@@ -85,6 +85,16 @@ def test_a_sound_site_is_built_once_and_leaves_out_what_has_no_result(ready, mon
     assert (html / "generated" / "springs" / "a.html").is_file(), "the last site stays until the next is whole"
 
 
+def test_to_see_that_all_is_up_to_date_takes_no_large_import():
+    code = """import sys
+from deepmech_book.build import notebooks, site
+from deepmech_book.build.sources import Checkout
+runs = notebooks.page_runs(Checkout.find(), "quick")
+site.current(Checkout.find()), site._made_of(Checkout.find(), [], [], "quick", True)
+assert not {"torch", "papermill", "sphinx.application", "jupyter_book"} & set(sys.modules)"""
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+
+
 def test_a_page_that_was_edited_added_or_lost_is_seen(ready, monkeypatch):
     page = ready.html / "generated" / "a.html"
     built: list[int] = []
@@ -296,6 +306,16 @@ def test_main_claims_are_cards_and_the_others_rows_of_a_fold_below_them(ready):
     folded = ["hide-input" in c["metadata"]["tags"] for c in (made, *shown)]
     assert folded == [True, True, False, True, False], "cells that draw or check, unless they teach"
     assert "tags" not in plain["metadata"], "the executed notebook stays as it is"
+
+
+def test_what_is_judged_is_built_first():
+    """By ``make test-all``, and of every change that somebody proposes."""
+    done = subprocess.run(["make", "--dry-run", "test-all"], cwd=ROOT, capture_output=True, text=True, check=True)
+    said = [line.split()[0] for line in done.stdout.splitlines() if "deepmech book" in line or "-m pytest" in line]
+    assert said == [".venv/bin/deepmech", "CI=true"]
+    workflow = yaml.load((ROOT / ".github" / "workflows" / "book.yml").read_text(), yaml.BaseLoader)
+    assert "pull_request" in workflow["on"]
+    assert any("make book" in step.get("run", "") for step in workflow["jobs"]["build"]["steps"])
 
 
 CHAPTERS = {

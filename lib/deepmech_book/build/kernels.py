@@ -1,8 +1,8 @@
 """Kernels forked from one warm process: pages share what importing costs, and nothing that they compute.
 
-A page imports torch, xarray, matplotlib and the library, which takes five seconds of a processor. A :class:`Server`
-imports them once, and each kernel is a fork of it: as fresh as a new process that has done these imports, with an
-environment, a random state and a session of its own.
+A page imports torch, xarray, matplotlib and the library, which takes a processor three to eight seconds. A
+:class:`Server` imports them once, and each kernel is a fork of it, which takes 0.3 seconds: as fresh as a new process
+that has done these imports, with an environment, a random state and a session of its own.
 """
 
 from __future__ import annotations

@@ -131,7 +131,8 @@ def executions(
     shipped = stamps(checkout.book / "results")
     from deepmech_book.build import kernels  # slow to import, and a book that is up to date does without
 
-    server = kernels.Server(environment) if kernels.FORKS else None
+    # What all pages share takes longer to import than what one needs.
+    server = kernels.Server(environment) if kernels.FORKS and len(todo) > 1 else None
 
     def execute(words: str, target: Path, page_run: PageRun) -> PageRun:
         say(f"{words} starts")
