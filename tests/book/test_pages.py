@@ -153,6 +153,10 @@ def test_every_page_renders_without_complaint_and_can_be_heard_on_a_phone_and_a_
             visit.tab.set_viewport_size(PHONE)
             tab = visit.open(page)
             assert tab.evaluate("document.querySelectorAll('mjx-merror, [data-mjx-error]').length") == 0, page
+            assert tab.evaluate("document.querySelectorAll('svg.svg-inline--fa').length") > 4, page
+            assert tab.evaluate("document.querySelectorAll('svg.svg-inline--fa .missing, i.fa-solid').length") == 0, (
+                page
+            )
             # Lazy images count as well; those that are hidden would never be fetched, and be waited for without an end.
             bad = tab.evaluate(
                 "async () => { const bad = []; for (const i of document.images) i.loading = 'eager';"

@@ -45,9 +45,11 @@ _NAME = re.compile(r"(?<=>)[a-z]+(?:_[a-z0-9]+)+(?=</th)")
 #: What themes and MathJax bring along and nobody who reads asks for, by names below ``_static``: maps for debuggers,
 #: fonts for old browsers, words of themes in other languages; of MathJax what it needs for other mathematics than TeX.
 _UNASKED = re.compile(
-    r".*\.(map|ttf)|locales/.*|mathjax/(?!tex-chtml\.js|a11y/|output/|sre/mathmaps/(base|en|nemeth)\.|input/tex/).*"
+    r".*\.(map|ttf)|locales/.*|mathjax/(?!tex-chtml\.js|a11y/|output/(svg|chtml/fonts/woff)|sre/mathmaps/(base|en|nemeth)\.|input/tex/).*"
     r"|mathjax/input/tex/.*all-packages\.js"
 )
+#: An icon of Font Awesome: its name, its other names, its outline.
+_ICON = re.compile(r'"?([\w-]+)"?:\[\d+,\d+,\[([^\]]*)\],"[0-9a-f]*",(?:"[^"]*"|\["[^"]*","[^"]*"\])\],?')
 _FIGURE = re.compile(rf"{gallery.FOLDER}/([\w.-]+)")
 # References into pages that a partial build leaves out.
 _PARTIAL = ["ref.ref", "ref.numref", "ref.doc", "ref.eq", "ref.myst", "myst.xref_missing", "myst.xref_ambiguous"]
@@ -130,15 +132,19 @@ def _begin(html: Path, new: Path, last: Path, like: str) -> None:
 
 
 def _lighten(html: Path) -> None:
-    """Remove what no page asks for: parts of MathJax and of themes, and figures that pages had before."""
-    static, figures = html / "_static", html / gallery.FOLDER
-    found = {name for page in html.rglob("*.html") for name in _FIGURE.findall(page.read_text(encoding="utf-8"))}
+    """Remove what no page asks for: parts of MathJax and of themes, icons, and figures that pages had before."""
+    static, icons = html / "_static", html / "_static" / "scripts" / "fontawesome.js"
     for path in static.rglob("*"):
         if path.is_file() and _UNASKED.fullmatch(path.relative_to(static).as_posix()):
             path.unlink()
-    for path in figures.glob("*"):
-        if path.name not in found:
+    asking = {path: path.read_text(encoding="utf-8") for kind in ("html", "js") for path in html.rglob(f"*.{kind}")}
+    drawn = asking.pop(icons)  # all 2,000 of them, in a script that every page waits for
+    figures = {name for text in asking.values() for name in _FIGURE.findall(text)}
+    named = {name for text in asking.values() for name in re.findall(r"\bfa-([\w-]+)", text)}
+    for path in (html / gallery.FOLDER).glob("*"):
+        if path.name not in figures:
             path.unlink()
+    write_whole(icons, _ICON.sub(lambda icon: icon[0] if named & {icon[1], *icon[2].split('"')} else "", drawn))
 
 
 def current(checkout: Checkout, profile: str = "quick") -> bool:
