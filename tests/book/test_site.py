@@ -242,6 +242,8 @@ def test_a_site_that_goes_on_from_the_last_one_is_the_site_that_begins_from_noth
         names = {path.relative_to(html).as_posix(): path for path in html.rglob("*") if path.is_file()}
         found[at] = {name: path.read_bytes() for name, path in names.items() if name != site.SEAL}
         shutil.rmtree(html)
+    for one in found.values():  # Sphinx keeps sets in it
+        one["searchindex.js"] = sorted(re.findall(rb"[\w-]+", one["searchindex.js"]))
     assert found["the last one"].keys() == found["nothing"].keys()
     assert [name for name, content in found["nothing"].items() if found["the last one"][name] != content] == []
 

@@ -137,8 +137,8 @@ def library() -> tuple[Any, ...]:
 def add_addresses(app: Any, env: Any) -> None:
     """What packages hand on has an entry under each of its addresses, as ``deepmech.load_curve``."""
     objects = env.get_domain("py").objects
-    if not objects:
-        return  # a site without the reference
+    if not objects or all(f"deepmech.{name}" in objects for name in deepmech.__all__ if name != "__version__"):
+        return  # a site without the reference, or one that goes on from the last one
     homes = {f"deepmech.{name}": f"{home}.{name}" for name, home in handed_on().items()}
     for package in library():
         for name in getattr(package, "__all__", ()):

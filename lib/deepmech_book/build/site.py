@@ -128,7 +128,8 @@ def _begin(html: Path, new: Path, last: Path, like: str) -> None:
     of, _, was = (last / _LAST).read_text(encoding="utf-8").partition("\n") if (last / _LAST).is_file() else 3 * ("",)
     if was == like and _is(html, of):
         shutil.copytree(last, new / ".doctrees")
-        shutil.copytree(html, new / "html")
+        # Sphinx brings what is static anew, and would read a file's checksum before it is there, or after.
+        shutil.copytree(html, new / "html", ignore=lambda folder, names: {"_static"} if folder == str(html) else set())
 
 
 def _lighten(html: Path) -> None:
