@@ -11,7 +11,6 @@ from deepmech_book.build import api
 from deepmech_book.build.notebooks import PageRun
 from deepmech_book.build.sources import format_duration
 from deepmech_book.claims import PAPERS, tables
-from deepmech_book.explorers.shake import shake_page
 
 __all__ = ["FORMULAS", "PAPER_AND_BOOK", "SCOREBOARD", "STATUS_HEAD", "as_code", "claims_pages", "pieces", "status"]
 
@@ -104,10 +103,9 @@ def claims_pages(
 
 def pieces(page_runs: list[PageRun], records: list[dict[str, Any]]) -> dict[str, str]:
     """What pages of prose include, by file name: the findings of each paper, whole (``found-A.md``) and for the front
-    page (``front-A.md``), its errata (``errata-A.md``); what opens the book (``shake.html``); a claim of a page."""
+    page (``front-A.md``), its errata (``errata-A.md``); a claim of a page."""
     titles = {s.name: s.source.title for s in page_runs}
     made = {
-        "shake.html": shake_page().html,
         "claim.html": _output(page_runs, "spring_block/dropout_diagram", 'id="claim-A.1.c.each_layer"'),
     }
     for paper in PAPERS:

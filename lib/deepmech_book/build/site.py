@@ -95,7 +95,9 @@ def build(
         raise BookError(f"{other}: move it away, or remove the site with make clean")
     if partial:
         say(f"a partial build: {len(page_runs) - len(ready)} of {len(page_runs)} notebooks are left out")
-    made["status.md"] = pages.status(page_runs, profile)
+    from deepmech_book.explorers.shake import shake_page  # slow to import, and a site that is up to date does without
+
+    made |= {"status.md": pages.status(page_runs, profile), "shake.html": shake_page().html}
     if _has_reference(checkout):
         made |= {f"{REFERENCE}{name}.md": text for name, text in api.pages(checkout.book).items()}
     for name, text in made.items():
@@ -139,7 +141,7 @@ def _lighten(html: Path) -> None:
         if path.is_file() and _UNASKED.fullmatch(path.relative_to(static).as_posix()):
             path.unlink()
     asking = {path: path.read_text(encoding="utf-8") for kind in ("html", "js") for path in html.rglob(f"*.{kind}")}
-    drawn = asking.pop(icons)  # all 2,000 of them, in a script that every page waits for
+    drawn = asking.pop(icons, "")  # all 2,000 of them, in a script that every page waits for
     figures = {name for text in asking.values() for name in _FIGURE.findall(text)}
     named = {name for text in asking.values() for name in re.findall(r"\bfa-([\w-]+)", text)}
     for path in (html / gallery.FOLDER).glob("*"):
@@ -219,8 +221,8 @@ def _made_of(
     checkout: Checkout, ready: list[PageRun], records: list[dict[str, Any]], profile: str, partial: bool
 ) -> tuple[dict[str, str], str, str]:
     """What the build writes for a site, by file name; a digest of that and of all else that a site is made of; and one
-    of all of it but pages. The status page is not there, which tells how the last build went, nor is the library's
-    reference, which follows from the library."""
+    of all of it but pages. The status page is not there, which tells how the last build went, nor are the library's
+    reference and what opens the book, which follow from the library and its results."""
     reference = _has_reference(checkout)
     made = pages.claims_pages(records, profile, {s.name: s.source.title for s in ready}, reference)
     made |= pages.pieces(ready, records) | {"gallery.md": gallery.page(ready, checkout.toc)}
@@ -232,7 +234,8 @@ def _made_of(
     rest = keys.tree_digest(checkout.book, lambda name: not name.startswith(other) and not name.endswith(".md"))
     package = keys.tree_digest(Path(__file__).parent)
     library = keys.tree_digest(Path(deepmech.__file__).parent) if reference else ""  # it shows docstrings
-    shared = [keys.surroundings(checkout)["lock file"], package, library, rest]
+    results = keys.tree_digest(checkout.book / "results")  # what opens the book draws one
+    shared = [keys.surroundings(checkout), package, library, results, rest]
     like = digest([*shared, *(made[f".site/{name}.yml"] for name in ("_config", "_toc"))])
     return made, digest([prose, made, like]), like
 
