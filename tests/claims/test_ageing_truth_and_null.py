@@ -46,6 +46,16 @@ def free_walks(true, rng):
     return {"runs": {**phases_of(rng, 3e-5, 2e-5), "overparameterised": large}}
 
 
+@pairs.fair("C.8.ages", draws=20)
+def as_decay_makes_them(rng):
+    return {"runs": phases_of(rng, DECAY, 2e-5)}
+
+
+@pairs.fair("C.8.stronger_regularised", draws=20)
+def as_much_faster_as_decay(rng):
+    return {"runs": phases_of(rng, 2 * DECAY, DECAY)}
+
+
 @pytest.mark.parametrize("claim", pairs.claims)
 def test_a_claim_tells_truth_from_null(claim):
     pairs.check(claim)

@@ -72,6 +72,17 @@ def the_same_off_friction_at_every_depth(true, rng):
     return judged(rng, used)
 
 
+@pairs.fair("A.1.balance.dropout", "A.1.balance.sign", "A.1.balance.rank", draws=40)
+def as_the_other_rows_tell(rng):
+    """What the chain and the mean of other rows foretell is off alike, each for itself."""
+    made = judged(rng, used_up(True, rng), clear=True)
+    came, said = made["came"], made["said"]
+    for name, size in (("balance", 0.01), ("bend", 0.05)):
+        off = size * rng.normal(size=(2, *came[name].shape))
+        said[name].loc[{"kind": ["chain", "other rows"]}] = came[name].values + off
+    return {"came": came, "said": said}
+
+
 @pytest.mark.parametrize("name", pairs.claims)
 def test_a_claim_tells_truth_from_null(name):
     pairs.check(name)

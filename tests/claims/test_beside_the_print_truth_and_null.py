@@ -13,7 +13,7 @@ def panel(rng, off, n_seeds=10):
     """Networks whose accuracies are ``off`` points from the print in every cell, to one side or the other."""
     sign = xr.DataArray(rng.choice([-1, 1], (6, 8)), dims=("slope", "noise"))
     scatter = xr.DataArray(rng.normal(0, 0.002, (6, 8, n_seeds)), {"seed": range(n_seeds)}, ("slope", "noise", "seed"))
-    return xr.Dataset({"accuracy": PRINT["accuracy"] + sign * off / 100 + scatter})
+    return xr.Dataset({"accuracy": PRINT["accuracy"] + sign * np.asarray(off) / 100 + scatter})
 
 
 @pairs.of("A.errata.fig1a_images")
@@ -23,6 +23,15 @@ def near_the_print_with_fewer_images(true, rng):
     along = xr.concat([panel(rng, off, 3) for off in epochs], xr.Variable("at_epoch", [10, 20, 40]))
     fewer = panel(rng, 0.4 if true else rng.choice([0.4, 1.5]))
     return {"fewer": fewer, "along": along, "printed": PRINT}
+
+
+@pairs.fair("A.errata.fig1a_images")
+def as_near_with_all_images(rng):
+    """At one of the epochs; the distances of cells are drawn from one population."""
+    off = rng.normal(0, 0.5, (4, 6, 8))
+    along = xr.concat([panel(rng, 4 * one, 3) for one in off[:3]], xr.Variable("at_epoch", [10, 20, 40]))
+    along = xr.concat([along, panel(rng, off[3], 3).expand_dims(at_epoch=[30])], "at_epoch")
+    return {"fewer": panel(rng, rng.normal(0, 0.5, (6, 8))), "along": along, "printed": PRINT}
 
 
 @pairs.of("A.errata.fig1b_epochs")

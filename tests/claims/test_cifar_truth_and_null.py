@@ -75,6 +75,16 @@ def one_kind_without_loss(true, rng):
     return {"runs": {**runs, "overparameterised": large}}
 
 
+@pairs.fair("C.A8.cold_is_not", draws=20)
+def as_gaussian_groups(rng):
+    return {"runs": {phase: spread_alpha(0.5, rng) for phase in PHASES}}
+
+
+@pairs.fair("C.A8.bimodal", draws=10)
+def one_kind(rng):
+    return {"runs": {phase: gaussian_counts(gaussian_run(), rng) for phase in PHASES}, "on_mnist": two_sorts(rng)}
+
+
 @pytest.mark.parametrize("claim", pairs.claims)
 def test_a_claim_tells_truth_from_null(claim):
     pairs.check(claim)

@@ -65,6 +65,11 @@ def a_gain_by_dropout(true, rng):
     return stages(rng, alone=(0.90, 0.90, 0.90) if true else (0.90, 0.93, 0.93))
 
 
+@pairs.fair("A.S2.not_time", draws=100)
+def as_long_without_dropout(rng):
+    return stages(rng, alone=(0.90, 0.93, 0.93))
+
+
 @pytest.mark.parametrize("claim", pairs.claims)
 def test_a_claim_tells_truth_from_null(claim):
     pairs.check(claim)

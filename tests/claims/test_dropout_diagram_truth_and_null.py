@@ -23,6 +23,13 @@ def layers_that_work(true, rng):
     return {"load": falling(rng, falls, 6, 8), "untrained": falling(rng, np.full(7, -0.05))}
 
 
+@pairs.fair("A.1.c.each_layer", draws=200)
+def one_layer_works_as_before_training(rng):
+    untrained = np.full(7, -0.05)
+    untrained[rng.integers(7)] = 0.2
+    return {"load": falling(rng, np.full(7, 0.2)), "untrained": falling(rng, untrained)}
+
+
 @pairs.of("A.text.random_features")
 def untrained_layers(true, rng):
     """That do nothing, or as much as trained ones."""

@@ -172,6 +172,11 @@ def scale(true, rng):
     return {"kinds": {"text": classes(rng, 2.0, 4.0 if true else 2.0, 0.0 if true else 2.0)}}
 
 
+@pairs.fair("B.D4.scale", draws=40)
+def as_equal_growth_would(rng):
+    return {"kinds": {"text": classes(rng, 2.0, 2.0, 2.0)}}
+
+
 @pytest.mark.parametrize("claim", pairs.claims)
 def test_a_claim_tells_truth_from_null(claim):
     pairs.check(claim)

@@ -55,6 +55,32 @@ def progress(true, rng):
     return {"stops": stops(trained=made(0.8), untrained=made(0.1 if true else 0.8))}
 
 
+@pairs.fair("A.1.law.straight", draws=40)
+def as_straight_as_random_steps(rng):
+    deep = runs_laws.with_curves(BLANK.isel(number=np.flatnonzero(BLANK.depth >= 6)), 0.0)
+    hat = deep.load_curve_hat
+    falling = np.pad(-np.cumsum(rng.exponential(size=hat.shape), axis=1)[:, :-1], ((0, 0), (1, 0)))
+    return {"stops": stops(deep=deep.assign(load_curve_hat=(hat * 0 + falling)))}
+
+
+@pairs.fair("A.1.law.selected", draws=40)
+def by_the_loss_as_well(rng):
+    bend = 0.2 * rng.random(N)
+    told, lost = (np.repeat((0.2 * bend + 0.03 * rng.normal(size=N))[:, None], 3, 1) for _ in range(2))
+    after = runs_laws.with_curves(BLANK, bend)
+    return {
+        "stops": stops(after=after.assign(accuracy=(("number", "split"), 0.9 - told), loss=(("number", "split"), lost)))
+    }
+
+
+@pairs.fair("A.1.law.progressive", draws=40)
+def as_many_before_training(rng):
+    falling = runs_laws.with_curves(BLANK, np.zeros(N))
+    both = (np.where(rng.random(N) < 0.8, 1.0, -1.0)[:, None, None] for _ in range(2))
+    trained, untrained = (falling.assign(load_curve=falling.load_curve * back) for back in both)
+    return {"stops": stops(trained=trained, untrained=untrained)}
+
+
 @pytest.mark.parametrize("claim", pairs.claims)
 def test_a_claim_tells_truth_from_null(claim):
     pairs.check(claim)

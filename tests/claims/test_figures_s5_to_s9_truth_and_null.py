@@ -1,5 +1,7 @@
 """Claims of the page on Figs. S5 to S9 on networks that do what the paper says, and on such that do not."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from runs_spring_block import networks, shuffled
@@ -48,16 +50,22 @@ def linear_networks_lag(true, rng):
     }
 
 
+def lifted(rng, lift):
+    """A diagram with straight curves in the middle, whose input is lifted by so much."""
+    made = networks(rng, lambda slope, at: 0.2 - 0.4 * at + 0 * slope)
+    load = made["load_curve"] + lift * (made["layer"] == 0)
+    load = load + rng.normal(0, 0.003, load.shape)
+    return made.assign(load_curve=load, curvature=curvature(load))
+
+
 @pairs.of("A.S8.input_off")
 def farther_off_the_line(true, rng):
-    """Diagrams with straight curves in the middle, whose input is lifted by so much."""
-    lifted = []
-    for lift in (0.2 if true else 0.05, 0.05):
-        made = networks(rng, lambda slope, at: 0.2 - 0.4 * at + 0 * slope)
-        load = made["load_curve"] + lift * (made["layer"] == 0)
-        load = load + rng.normal(0, 0.003, load.shape)
-        lifted.append(made.assign(load_curve=load, curvature=curvature(load)))
-    return dict(zip(("photographs", "digits"), lifted, strict=True))
+    return {"photographs": lifted(rng, 0.2 if true else 0.05), "digits": lifted(rng, 0.05)}
+
+
+@pairs.fair("A.S8.input_off", draws=20)
+def as_far_off_the_line(rng):
+    return {name: lifted(rng, 0.2) for name in ("photographs", "digits")}
 
 
 @pairs.of("A.S9.best_is_concave")
@@ -68,6 +76,33 @@ def concave_is_best(true, rng):
         for depth in ("S9(a)", "S9(b)")
     }
     return {"diagrams": depths}
+
+
+@pairs.fair("A.S9.best_is_concave", draws=20)
+def as_concave_as_all_cells(rng):
+    """Of one depth; whether curves are mostly concave is the same for all cells."""
+
+    def mostly_concave(slope, at):
+        return 0.25 - 0.3 * at
+
+    def best_at(bend):
+        accuracy = partial(lambda best, c, slope, at: 0.95 - abs(c - best) / 2, bend)
+        return networks(rng, mostly_concave, accuracy, noise="learning_rate", scatter=0.03)
+
+    return {"diagrams": {"S9(a)": best_at(0.2), "S9(b)": best_at(0.1)}}
+
+
+@pairs.fair(
+    "A.SM.accuracy_falls", "A.S7.b.accuracy_falls", "A.SM.accuracy_in_rows", "A.S7.b.accuracy_in_rows", draws=20
+)
+def as_the_loss_tells(rng):
+    """Accuracy that falls with the loss and with the size of the curvature alike, each but for scatter of its own."""
+    made = networks(rng, falling)
+    size = abs(made["curvature"])
+    told, scatter = 0.95 - size / 2, 0.05
+    loss = size + rng.normal(0, scatter, size.shape)
+    bend = made["curvature"] + rng.normal(0, scatter, size.shape)
+    return {"diagrams": {"S5": made.assign(loss=loss, curvature=bend, accuracy=told)}}
 
 
 @pytest.mark.parametrize("claim", pairs.claims)

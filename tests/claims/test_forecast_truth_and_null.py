@@ -92,6 +92,17 @@ def test_free_walks_in_place_of_forecasts_satisfy_no_claim_on_the_landscape():
         assert row["walks"] == HOLDS != row["forecasts"], row
 
 
+@pairs.fair("C.3.forecast.curves", "C.3.forecast.times", draws=10)
+def every_forecast_is_as_near(rng):
+    """Whatever its name, a forecast is what was looked at; what it says of overlaps is off at random."""
+    runs = by_phase(rng, True)
+    for phase, said in runs["foretold"].items():
+        looked = said.sel(kind=["forecast"] * len(said.kind)).assign_coords(kind=said.kind)
+        off = xr.DataArray(0.02 * rng.standard_normal((SEEDS, len(said.kind))), dims=("seed", "kind"))
+        runs["foretold"][phase] = looked.assign(overlap=(looked.overlap + off).clip(0, 1))
+    return runs
+
+
 @pytest.mark.parametrize("name", pairs.claims)
 def test_a_claim_tells_truth_from_null(name):
     pairs.check(name)

@@ -15,6 +15,11 @@ LIKE = xr.DataArray(np.linspace(1, 0, 6)[:, None] + np.zeros(12), dims=("layer",
 LIKE = (LIKE + xr.DataArray(np.zeros((3, 4, 5)), CELLS)).assign_coords(at_epoch=np.arange(1, 13), layer=range(6))
 
 
+LADDER = xr.Dataset(
+    {name: xr.DataArray(np.zeros((3, 4, 5)), CELLS) + xr.DataArray(v, {name: v}) for name, v in CELLS.items()}
+)
+
+
 def fits(rng, frictions=(0.08, 0.04, 0.01), noises=(0.01, 0.03, 0.06, 0.1), dealt=False, scatter=0.003):
     """Chains of these frictions by slope and noises by dropout, or the same numbers dealt to the cells by lot; and what
     the fit makes of them and of the same in order."""
@@ -43,6 +48,18 @@ def chains_go_on(true, rng):
     numbers = xr.DataArray(np.zeros((3, 4, 5)), CELLS)
     chain, rival = (numbers + 0.8 + off + rng.normal(0, 0.03, numbers.shape) for off in (ahead, 0.0))
     return {"fit": xr.Dataset({"r2": chain}), "rival": xr.Dataset({"r2": rival})}
+
+
+@pairs.fair("A.1.fitted.friction", "A.1.fitted.noise", draws=20)
+def cells_by_lot(rng):
+    """A permutation is as extreme as this one in 2.5 % of draws; here fits are made of the numbers themselves."""
+    right, noise = rng.normal(size=(2, 3, 4, 1)) + 0.02 * rng.normal(size=(2, 3, 4, 5))
+    known = {"friction_right": -LADDER["slope"], "noise_bar": LADDER["dropout"]}
+    fit = {"friction_right": xr.DataArray(right, CELLS), "noise_bar": xr.DataArray(noise, CELLS)}
+    return {
+        "fit": xr.Dataset(fit),
+        "known": xr.Dataset(known) + 0.001 * xr.DataArray(rng.normal(size=(3, 4, 5)), CELLS),
+    }
 
 
 @pytest.mark.parametrize("claim", pairs.claims)

@@ -36,6 +36,16 @@ def two_kinds(true, rng):
     return of_all(lambda: two_sorts(rng) if true else gaussian_counts(gaussian_run(), rng))
 
 
+@pairs.fair("C.7.cold_is_not", "C.7.overparameterised.cold_is_not", draws=20)
+def as_gaussian_groups(rng):
+    return of_all(lambda: spread_alpha(0.5, rng))
+
+
+@pairs.fair("C.7.bimodal", "C.7.overparameterised.bimodal", draws=10)
+def one_kind(rng):
+    return of_all(lambda: gaussian_counts(gaussian_run(), rng))
+
+
 @pytest.mark.parametrize("claim", pairs.claims)
 def test_a_claim_tells_truth_from_null(claim):
     pairs.check(claim)

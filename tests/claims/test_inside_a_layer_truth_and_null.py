@@ -36,6 +36,22 @@ def norms(true, rng):
     return {"after": made(rng, norm=0.0 if true else -0.08)}
 
 
+@pairs.fair("A.1.law.linear", draws=40)
+def as_much_before_training(rng):
+    return {"after": made(rng), "before": made(rng)}
+
+
+@pairs.fair("A.1.law.hinders", draws=40)
+def as_much_undone_before_training(rng):
+    return {"after": made(rng, activation=-0.1), "before": made(rng, activation=-0.1)}
+
+
+@pairs.fair("A.1.law.friction", draws=40)
+def both_parts_follow_the_slope(rng):
+    slope = BLANK.slope.values
+    return {"after": made(rng, linear=slope, activation=slope, noise=0.5)}
+
+
 @pytest.mark.parametrize("claim", pairs.claims)
 def test_a_claim_tells_truth_from_null(claim):
     pairs.check(claim)

@@ -40,6 +40,15 @@ def flat_in_linear_networks(true, rng):
     return {"made": in_both(one, other.assign(load_curve=flat * other["load_curve"]))}
 
 
+@pairs.fair("A.S11.linear_flat", draws=20)
+def as_flat_in_relu_networks(rng):
+    """At one dropout, but for scatter."""
+    one, other = diagram(rng), diagram(rng)
+    flat = xr.where(other["slope"] == 1.0, 0.5, 0.9) * (other["dropout"] * 0 + 1)
+    flat[:, rng.integers(other.sizes["dropout"])] = 0.7
+    return {"made": in_both(one, other.assign(load_curve=flat * other["load_curve"]))}
+
+
 @pytest.mark.parametrize("claim", pairs.claims)
 def test_a_claim_tells_truth_from_null(claim):
     pairs.check(claim)

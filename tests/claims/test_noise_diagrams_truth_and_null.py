@@ -73,6 +73,15 @@ def curves_of_test_samples(true, rng):
     return {"panels": panels}
 
 
+@pairs.fair("A.1.accuracy_falls", "A.1.accuracy_in_rows", "A.text.same_fit", draws=20)
+def as_the_loss_tells(rng):
+    """Accuracy that falls with the loss and with the size of the curvature alike, each but for scatter of its own."""
+    panel = made.networks(rng, bend, noise="learning_rate")
+    size = abs(panel.curvature)
+    off, beside = rng.normal(0, 0.05, (2, *size.shape))
+    return {"panels": {"learning_rate": panel.assign(loss=size + off, curvature=panel.curvature + beside)}}
+
+
 @pytest.mark.parametrize("claim", pairs.claims)
 def test_a_claim_tells_truth_from_null(claim):
     pairs.check(claim)

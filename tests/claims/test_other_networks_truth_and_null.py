@@ -30,7 +30,7 @@ def both_phases(true, rng):
     return {"trained": diagram(rng, falling if true else one_sided), "untrained": diagram(rng, before)}
 
 
-@pairs.fair("A.1.travels.plain", "A.1.travels.residual", "A.1.travels.transformer", draws=100)
+@pairs.fair("A.1.travels.plain", "A.1.travels.residual", "A.1.travels.transformer", draws=40)
 def as_bent_before_training(rng):
     """In the corner without dropout."""
     return {"trained": diagram(rng), "untrained": diagram(rng, lambda slope, at: falling(slope, at) * (at < 1))}
@@ -82,7 +82,7 @@ def more_to_see(true, rng):
     return on_images(rng, 0.1, *ends)
 
 
-@pairs.fair("A.1.travels.resolution", draws=200)
+@pairs.fair("A.1.travels.resolution", draws=100)
 def as_many_pixels(rng):
     return on_images(rng, 0.1, 0.0, 0.0)
 

@@ -35,6 +35,16 @@ def convex(true, rng):
     return regimes(rng) if true else regimes(rng, noisy=0.0) if flat else regimes(rng, untrained=-0.3)
 
 
+@pairs.fair("A.S12.lazy", draws=200)
+def as_concave_before_training(rng):
+    return regimes(rng, untrained=0.12)
+
+
+@pairs.fair("A.S12.noisy", draws=200)
+def as_convex_before_training(rng):
+    return regimes(rng, untrained=-0.3)
+
+
 @pytest.mark.parametrize("claim", pairs.claims)
 def test_a_claim_tells_truth_from_null(claim):
     pairs.check(claim)

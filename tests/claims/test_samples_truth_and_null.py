@@ -16,6 +16,14 @@ def intervals_that_hold(true, rng):
     return {"covered": held.assign_coords(estimate=["plain", "debiased"]), "draws": DRAWS}
 
 
+@pairs.fair("A.1.samples.coverage", draws=200)
+def as_often_as_of_plain_d(rng):
+    """In one population."""
+    plain, debiased = [0.3, 0.93, 0.1], [0.95, 0.93, 0.95]
+    held = xr.DataArray(rng.binomial(DRAWS, [plain, debiased]) / DRAWS, dims=("estimate", "law"))
+    return {"covered": held.assign_coords(estimate=["plain", "debiased"]), "draws": DRAWS}
+
+
 @pytest.mark.parametrize("claim", pairs.claims)
 def test_a_claim_tells_truth_from_null(claim):
     pairs.check(claim)

@@ -60,6 +60,11 @@ def above_and_below(true, rng):
     return {"runs": {**runs, "underparameterised": both_sides(rng)} if true else runs}
 
 
+@pairs.fair("C.A6.under_leaves", draws=20)
+def both_phases_leave_alike(rng):
+    return {"runs": {**mixed(rng, speed=0.0), "underparameterised": both_sides(rng), "regularised": both_sides(rng)}}
+
+
 @pytest.mark.parametrize("claim", pairs.claims)
 def test_a_claim_tells_truth_from_null(claim):
     pairs.check(claim)

@@ -46,6 +46,11 @@ def repulsion(true, rng):
     return by_source(rng, share=-0.4 if true else 0.0)
 
 
+@pairs.fair("B.3.kernel.elastic", draws=40)
+def as_before_training(rng):
+    return {"kernels": both(rng, between=0.99)}
+
+
 @pytest.mark.parametrize("claim", pairs.claims)
 def test_a_claim_tells_truth_from_null(claim):
     pairs.check(claim)

@@ -93,6 +93,17 @@ def networks_that_move_as_a_chain(true, rng):
     return {"fitted": chain_fits.fitted_chains(load), "rival": chain_fits.relaxed(load)}
 
 
+@pairs.fair("A.4.fit", draws=100)
+def as_well_as_the_rival(rng):
+    """In one regime; the networks that either fits well are the same ones."""
+    ahead = np.array([0.1, 0.1, 0.1])
+    ahead[rng.integers(3)] = 0.0
+    seeds = 0.7 + 0.05 * rng.normal(size=(10, 1))
+    fitted, rival = (seeds + off + 0.05 * rng.normal(size=(10, 3)) for off in (ahead, 0.0))
+    named = {"seed": range(10), "regime": REGIMES}
+    return {name: xr.Dataset({"r2": xr.DataArray(r2, named)}) for name, r2 in (("fitted", fitted), ("rival", rival))}
+
+
 @pytest.mark.parametrize("claim", pairs.claims)
 def test_a_claim_tells_truth_from_null(claim):
     pairs.check(claim)

@@ -68,6 +68,11 @@ def beside_a_split(true, rng):
     return scores(rng) if true else scores(rng, straight_at=anywhere(rng), validation=1.0)
 
 
+@pairs.fair("A.1.tuning.blind", draws=20)
+def the_loss_does_as_well(rng):
+    return scores(rng, loss_at=0.35)
+
+
 @pytest.mark.parametrize("claim", pairs.claims)
 def test_a_claim_tells_truth_from_null(claim):
     pairs.check(claim)

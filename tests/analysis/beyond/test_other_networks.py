@@ -6,7 +6,6 @@ import xarray as xr
 
 from deepmech.metrics.curvature import curvature
 from deepmech_book.analysis.beyond import other_networks
-from deepmech_book.analysis.nulls import beside, beside_others
 
 CELLS = {"slope": [0.0, 1.0], "dropout": [0.5, 0.0], "seed": range(4)}
 
@@ -35,15 +34,3 @@ def test_the_table_of_images_tells_the_first_layer_from_the_rest():
     one = {"load_curve": load.assign_coords(images=["10"]), "curvature": curvature(load), "accuracy": load[..., 0]}
     row = other_networks.table_of_images(xr.Dataset(one)).loc["10"]
     assert row["share of the first layer"] == 0.5 and row["curvature from layer 1"] == 0 != row["curvature"]
-
-
-@pytest.mark.parametrize("paired", [True, False])
-def test_the_interval_of_a_difference_holds_the_truth_as_often_as_it_says(paired):
-    """Runs and null scatter together or each for itself, the null less; the truth is 0.3."""
-    rng = np.random.default_rng(0)
-    own, null, shared = rng.normal(size=(3, 2000, 8))
-    runs = xr.DataArray(0.3 + own + 3 * shared * paired, dims=("draw", "seed"))
-    other = xr.DataArray(0.5 * null + 3 * shared * paired, dims=("draw", "seed"))
-    found = (beside if paired else beside_others)(runs, other if paired else other.isel(seed=slice(5)), "seed")
-    low, high = found.difference
-    assert 0.93 < float(((low <= 0.3) & (high >= 0.3)).mean()) < 0.97

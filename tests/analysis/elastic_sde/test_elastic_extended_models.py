@@ -78,6 +78,14 @@ def test_ratios_of_distances_are_medians_that_lie_in_their_interval(factor):
     assert float(noisy.value) == pytest.approx(np.median(values[2] / values[0]))
 
 
+def test_a_model_beside_a_rival_is_apart_by_their_ratios_in_every_halving():
+    base = np.exp(np.random.default_rng(0).normal(0, 0.1, 10))
+    distance = xr.DataArray([base, 0.4 * base, 0.7 * base], {"model": ["L", "one", "rival"]}, ("model", "split"))
+    found = extended_models.beside_model(distance, "one", "rival", "L", 100)
+    assert (float(found.value), float(found.null)) == pytest.approx((0.4, 0.7))
+    np.testing.assert_allclose(found.difference, -0.3)
+
+
 def test_late_distances_are_those_of_the_last_fifth():
     curve = xr.DataArray(np.repeat([9.0, 1.0], [80, 20]), dims="time")
     fits = {"one": xr.Dataset({"distance": curve}), "two": xr.Dataset({"distance": 2 * curve})}

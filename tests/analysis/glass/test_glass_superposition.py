@@ -29,7 +29,7 @@ def test_sliding_weights_do_not():
     """Weights that slide lose their memory all at once; free ones keep a tail."""
     _, laid = superposition.collapsed(SLIDING)
     assert laid.spread > 20 * superposition.collapsed(FREE)[1].spread
-    away = superposition.departure(SLIDING)
+    away = superposition.departure(SLIDING, SLIDING)
     assert away.value == pytest.approx(0, abs=0.05), "they leave the curve below, not above"
 
 
@@ -42,7 +42,7 @@ def test_curves_that_leave_on_both_sides():
     shape = shape.isel(temperature=slice(0, 6))
     both = shape.copy(data=np.broadcast_to(np.array(fall)[None, :, None, None], shape.shape))
     run = run.isel(temperature=slice(0, 6)).assign(overlap=both.transpose(*run.overlap.dims))
-    found = superposition.departure(run)
+    found = superposition.departure(run, SLIDING)
     free = superposition.free_master(np.array([1.0, 5.0, 10.0, 100.0]))
     assert found.value > 0.2 and found.low <= found.value <= found.high
     assert float(0.9 * 10**-0.1 - free[2]) > 0.2 and float(free[2] - 0.09) > 0.2

@@ -36,6 +36,12 @@ def test_twice_as_far_in_every_cell_is_twice_as_far_without_doubt():
     assert (found.value, found.low, found.high) == pytest.approx((2, 2, 2))
 
 
+def test_the_best_epoch_is_that_of_the_smallest_distance_and_a_distance_alike_in_all_cells_is_sure():
+    along = xr.concat([ours(4.0), ours(-2.0), ours(3.0)], xr.Variable("at_epoch", [10, 20, 40]))
+    found = printed.beside_best_epoch(ours(0.5), along, PRINT)
+    assert (found.value, found.null, *found.difference) == pytest.approx((0.5, 2.0, -1.5, -1.5))
+
+
 def test_points_stand_over_the_printed_accuracy():
     points = printed.beside_their_accuracy({"(a)": printed.off_print(ours(2.0), PRINT)}, {"(a)": PRINT})
     assert points.sizes == {"panel": 1, "cell": 4}

@@ -194,3 +194,12 @@ def distance_ratio(distance: xr.DataArray, model: str, base: str, n: int) -> Est
     logs, centre = (xr.apply_ufunc(np.log, one) for one in (ratio, middle))
     between = estimate(logs, "split", "skewed", overlap=1.0, at=centre).map(np.exp)
     return replace(between, value=middle, n=n)
+
+
+def beside_model(distance: xr.DataArray, model: str, rival: str, base: str, n: int) -> Estimate:
+    """:func:`distance_ratio` of a model, beside that of a rival in the same halvings."""
+    own, null = (distance_ratio(distance, one, base, n) for one in (model, rival))
+    by = distance.sel(model=base, drop=True)
+    less = (distance.sel(model=model, drop=True) - distance.sel(model=rival, drop=True)) / by
+    apart = estimate(less, "split", "skewed", overlap=1.0, at=less.median("split"))
+    return replace(own, null=null.value, difference=apart.interval)

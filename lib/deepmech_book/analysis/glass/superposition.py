@@ -6,6 +6,7 @@ A free walk's overlap is Q(t) = erf(ε/√(4Dt)) (Eq. 6): a function of t/τ₉�
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import xarray as xr
@@ -211,20 +212,25 @@ def master_power(run: xr.Dataset) -> Estimate:
     return estimate(run, "seed", "symmetric", of=hottest_power)
 
 
-def departure(run: xr.Dataset) -> Estimate:
+def departure(run: xr.Dataset, other: xr.Dataset) -> Estimate:
     """How far curves leave that of free walks above and below, the farthest each; the smaller of both (Fig. A6(a)).
 
     Parameters
     ----------
-    run : Dataset
-        Walks of one phase.
+    run, other : Dataset
+        Walks of one phase, and of another, whose networks are others, as their null.
 
     Returns
     -------
     Estimate
-        Of an overlap; 0 or less if they leave it on one side only.
+        Of an overlap; 0 or less if they leave it on one side only. The interval of the difference is Welch's.
     """
-    return estimate(run, "seed", "symmetric", of=_departure)
+    whole = [_departure(one) for one in (run, other)]
+    own, null = (
+        np.array([_departure(one.drop_isel({"seed": i})) for i in range(one.sizes["seed"])]) for one in (run, other)
+    )
+    less = jackknife(whole[0] - whole[1], own - whole[1], whole[0] - null, scatter="symmetric")
+    return replace(jackknife(whole[0], own, scatter="symmetric"), null=whole[1], difference=less.interval)
 
 
 def _departure(run: xr.Dataset) -> float:

@@ -155,6 +155,11 @@ def signs(came: xr.Dataset, said: xr.Dataset) -> xr.DataArray:
 
 def ranks(came: xr.Dataset, said: xr.Dataset) -> xr.DataArray:
     """Spearman's rank correlation of foretold and measured bends over all rows and dropouts above 0, (kind)."""
-    x, y = (one.bend.isel(dropout=slice(1, None)).stack(cell=("row", "dropout")) for one in (said, came))
-    found = [spearman(x.sel(kind=kind).values[None], y.values[None])[0] for kind in x.kind.values]
-    return xr.DataArray(found, {"kind": x.kind})
+    found = [rank(came.bend, said.bend.sel(kind=kind)) for kind in said.kind.values]
+    return xr.DataArray(found, {"kind": said.kind})
+
+
+def rank(came: xr.DataArray, said: xr.DataArray) -> float:
+    """The same of the bends (row, dropout) themselves."""
+    x, y = (one.isel(dropout=slice(1, None)).transpose("row", "dropout").values.reshape(1, -1) for one in (said, came))
+    return float(spearman(x, y)[0])

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib.resources import files
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
-from deepmech.core.estimates import Estimate, estimate
+from deepmech.core.estimates import Estimate, estimate, jackknife, leave_one_out
 from deepmech.metrics.curvature import curvature
 from deepmech_book.analysis.spring_block.summaries import NetworkDiagram
 from deepmech_book.sweeps.spring_block import networks
@@ -77,6 +78,21 @@ def times_as_far(one: xr.Dataset, other: xr.Dataset, theirs: xr.Dataset) -> Esti
     cells = far.stack(cell=far["one"].dims).reset_index("cell", drop=True)
     ratio = estimate(cells, "cell", "symmetric", of=lambda some: float(np.log(rms(some["one"]) / rms(some["other"]))))
     return ratio.map(np.exp)
+
+
+def beside_best_epoch(made: xr.Dataset, along: xr.Dataset, theirs: xr.Dataset) -> Estimate:
+    """:func:`accuracy_off` of networks, beside that of others at the ``at_epoch`` at which it is smallest.
+
+    Its intervals are over the cells, and the best epoch is chosen anew without each of these.
+    """
+    squares = [_points(one, theirs) ** 2 for one in (made, along)]
+    own, other = (one.stack(cell=squares[0].dims).reset_index("cell", drop=True) for one in squares)
+    without = leave_one_out(own, "cell") ** 0.5
+    less = without - (leave_one_out(other, "cell") ** 0.5).min("at_epoch")
+    distance, best = float(own.mean() ** 0.5), float((other.mean("cell") ** 0.5).min())
+    apart = jackknife(distance - best, less, over="cell", scatter="symmetric")
+    found = jackknife(distance, without, over="cell", scatter="symmetric")
+    return replace(found, null=best, difference=apart.interval)
 
 
 def _points(made: xr.Dataset, theirs: xr.Dataset) -> xr.DataArray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import xarray as xr
 
-from deepmech.core.estimates import proportion
+from deepmech_book.analysis.nulls import share_beside
 from deepmech_book.claims.functions import Measurement, measures
 
 
@@ -12,4 +12,4 @@ from deepmech_book.claims.functions import Measurement, measures
 def coverage(covered: xr.DataArray, draws: int) -> Measurement:
     """Share of ``draws`` draws whose interval holds debiased D, by law and number of samples; the null: plain D."""
     plain, debiased = (covered.sel(estimate=form, drop=True) for form in ("plain", "debiased"))
-    return Measurement(proportion(debiased, draws), null=plain)
+    return Measurement(share_beside(debiased, plain, draws))

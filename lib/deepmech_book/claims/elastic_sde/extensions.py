@@ -62,9 +62,7 @@ def labels(share: xr.DataArray, n_runs: int) -> Measurement:
 
 def _beside_l_model(fits: Fits, model: str, n: int) -> Measurement:
     """Distance of a model over that of the L-model, by ``data`` and ``norm``; null: of the I-model."""
-    late = extended_models.late_distances(fits)
-    measured, null = (extended_models.distance_ratio(late, one, "L", n) for one in (model, "I"))
-    return Measurement(measured, null=null.value)
+    return Measurement(extended_models.beside_model(extended_models.late_distances(fits), model, "I", "L", n))
 
 
 @measures("B.ext.E1_nearer")

@@ -15,6 +15,7 @@ import xarray as xr
 
 from deepmech.core.estimates import Estimate, estimate, stack
 from deepmech_book.analysis.glass import forecasts
+from deepmech_book.analysis.nulls import beside
 from deepmech_book.claims import functions, registry
 from deepmech_book.claims.display import short
 from deepmech_book.claims.functions import Measurement, measures
@@ -26,8 +27,8 @@ Score = Callable[[xr.Dataset, xr.Dataset], xr.DataArray]
 def _judged(walked: Runs, foretold: Runs, score: Score, rival: str) -> Measurement:
     """Mean over networks of the forecast's score by phase, beside that of another kind of forecast."""
     each = {phase: score(run, foretold[phase]) for phase, run in walked.items()}
-    null = xr.DataArray([float(one.sel(kind=rival).mean()) for one in each.values()], {"phase": list(each)})
-    return Measurement(_means({phase: one.sel(kind="forecast", drop=True) for phase, one in each.items()}), null=null)
+    both = {p: [one.sel(kind=kind, drop=True) for kind in ("forecast", rival)] for p, one in each.items()}
+    return Measurement(stack({phase: beside(own, null, "seed") for phase, (own, null) in both.items()}, "phase"))
 
 
 def _means(scores: Mapping[str, xr.DataArray]) -> Estimate:

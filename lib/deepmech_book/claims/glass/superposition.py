@@ -67,6 +67,6 @@ def well_explains(last: xr.Dataset, waited: xr.DataArray, regularised: xr.Datase
 @measures_walks("C.A6.under_leaves")
 def under_leaves(runs: Runs) -> Measurement:
     """How far curves leave a free walk's above and below, the smaller of both; the null: regularised networks."""
-    away, above = (superposition.departure(runs[p]) for p in ("underparameterised", "regularised"))
-    words = origins({"underparameterised": runs["underparameterised"]})
-    return Measurement(away, null=above.value, detail=words)
+    under, above = runs["underparameterised"], runs["regularised"]
+    words = origins({"underparameterised": under})
+    return Measurement(superposition.departure(under, above), detail=words)

@@ -6,19 +6,21 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Callable
+
 import pandas as pd
 import xarray as xr
 
-from deepmech.core.estimates import estimate, jackknife
+from deepmech.core.estimates import estimate
+from deepmech_book.analysis.nulls import beside, made_beside
 from deepmech_book.analysis.spring_block import balance
 from deepmech_book.claims.functions import Measurement, measures
 
 
 def _judged(score: xr.DataArray) -> Measurement:
     """Mean of the chain's score over rows, beside that of the mean of the other rows."""
-    chain = estimate(score.sel(kind="chain", drop=True), "row", "skewed")
-    return Measurement(chain, null=float(score.sel(kind="other rows").mean()))
+    chain, others = (score.sel(kind=kind, drop=True) for kind in ("chain", "other rows"))
+    return Measurement(beside(chain.astype(float), others.astype(float), "row", "skewed"))
 
 
 @measures("A.1.balance.dropout")
@@ -45,13 +47,12 @@ def sign(came: xr.Dataset, said: xr.Dataset) -> Measurement:
 @measures("A.1.balance.rank")
 def rank(came: xr.Dataset, said: xr.Dataset) -> Measurement:
     """Whether bends ranked as foretold."""
-    places = np.arange(came.row.size)
-    without = [
-        float(balance.ranks(came.isel(row=places != i), said.isel(row=places != i)).sel(kind="chain")) for i in places
-    ]
-    whole = balance.ranks(came, said)
-    found = jackknife(float(whole.sel(kind="chain")), np.array(without), scatter="skewed")
-    return Measurement(found, null=float(whole.sel(kind="other rows")))
+    both = xr.Dataset({"came": came.bend, "said": said.bend})
+
+    def by(kind: str) -> Callable[[xr.Dataset], float]:
+        return lambda some: balance.rank(some.came, some.said.sel(kind=kind))
+
+    return Measurement(made_beside(both, "row", by("chain"), by("other rows"), "skewed"))
 
 
 def table(came: xr.Dataset, said: xr.Dataset) -> pd.DataFrame:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import xarray as xr
 
 from deepmech.core.estimates import estimate
+from deepmech_book.analysis.nulls import beside_others
 from deepmech_book.claims.functions import Measurement, measures
 
 
@@ -15,7 +16,7 @@ from deepmech_book.claims.functions import Measurement, measures
 def each_layer(load: xr.DataArray, untrained: xr.DataArray) -> Measurement:
     """Fall of D from layer to layer of networks over ``seed``, and of ``untrained`` networks of one cell."""
     falls, random = (-one.diff("layer") for one in (load, untrained))
-    return Measurement(estimate(falls, "seed", "skewed"), null=random.mean("seed"))
+    return Measurement(beside_others(falls, random, "seed", "skewed"))
 
 
 @measures("A.text.random_features")

@@ -12,6 +12,7 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core.estimates import estimate
+from deepmech_book.analysis.nulls import beside_others
 from deepmech_book.analysis.spring_block.summaries import over_diagrams
 from deepmech_book.analysis.spring_block.supplement import input_off
 from deepmech_book.claims.functions import Measurement, measures
@@ -48,7 +49,7 @@ def linear_slow(descent: xr.Dataset, adam: xr.Dataset) -> Measurement:
 def input_off_the_line(photographs: xr.Dataset, digits: xr.Dataset) -> Measurement:
     """How far D of the input lies off the line of the hidden layers; diagrams over dropout."""
     off, null = map(input_off, (photographs, digits))
-    return Measurement(estimate(off, "seed", "symmetric"), null=float(null.mean()))
+    return Measurement(beside_others(off, null, "seed"))
 
 
 @measures("A.S9.best_is_concave")

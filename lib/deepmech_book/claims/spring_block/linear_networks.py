@@ -6,6 +6,7 @@ import xarray as xr
 
 from deepmech.core.estimates import estimate, stack
 from deepmech.metrics.curvature import curvature, steps
+from deepmech_book.analysis.nulls import beside, beside_others
 from deepmech_book.analysis.spring_block import chains
 from deepmech_book.claims.functions import Measurement, measures
 
@@ -24,8 +25,7 @@ def small_step(made: xr.Dataset) -> Measurement:
 def nonlinearity(made: xr.Dataset) -> Measurement:
     """Curvature with each activation, and without; ``made`` is over ``training``, one of them ``linear``."""
     bend = made["curvature"]
-    runs = estimate(bend.drop_sel(training="linear"), "seed", "symmetric")
-    return Measurement(runs, null=float(bend.sel(training="linear").mean()))
+    return Measurement(beside(bend.drop_sel(training="linear"), bend.sel(training="linear", drop=True), "seed"))
 
 
 @measures("A.5a.bends")
@@ -37,8 +37,8 @@ def bends(made: xr.Dataset, batches: xr.Dataset) -> Measurement:
         "large steps, as printed": batches["curvature"].isel(batch=-1, drop=True),
         "much larger steps": bend.sel(training="large steps", drop=True),
     }
-    runs = {name: estimate(one, "seed", "symmetric") for name, one in kinds.items()}
-    return Measurement(stack(runs, "training"), null=float(bend.sel(training="small steps").mean()))
+    quiet = bend.sel(training="small steps", drop=True)
+    return Measurement(stack({name: beside_others(one, quiet, "seed") for name, one in kinds.items()}, "training"))
 
 
 # --- Figure 5(b): ``free`` are chains over ``noise`` and ``run``, without friction to the right -----------------------

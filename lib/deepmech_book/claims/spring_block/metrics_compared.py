@@ -6,9 +6,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import xarray as xr
 
 from deepmech.core.estimates import rank_correlation
+from deepmech_book.analysis.nulls import made_beside
 from deepmech_book.analysis.spring_block.summaries import NetworkDiagram, rank_along
 from deepmech_book.claims.functions import Measurement, measures
 
@@ -40,8 +43,13 @@ def relu_agrees(made: xr.Dataset) -> Measurement:
 @measures("A.S11.linear_flat")
 def linear_flat(made: xr.Dataset) -> Measurement:
     """Range of D̂ over the layers over that of D, by dropout, in linear networks; the null: in ReLU networks."""
-    load = made["load_curve"].mean("seed")
-    span = load.max("layer") - load.min("layer")
-    share = span.sel(metric="D_hat", drop=True) / span.sel(metric="D", drop=True)
-    relu, linear = (share.sel(slope=slope, drop=True) for slope in (0.0, 1.0))
-    return Measurement(linear, null=relu)
+
+    def share(slope: float) -> Callable[[xr.Dataset], xr.DataArray]:
+        def of_mean(some: xr.Dataset) -> xr.DataArray:
+            load = some["load_curve"].sel(slope=slope, drop=True).mean("seed")
+            span = load.max("layer") - load.min("layer")
+            return span.sel(metric="D_hat", drop=True) / span.sel(metric="D", drop=True)
+
+        return of_mean
+
+    return Measurement(made_beside(made[["load_curve"]], "seed", share(1.0), share(0.0), "skewed"))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import xarray as xr
 
 from deepmech.core.estimates import estimate
+from deepmech_book.analysis.nulls import beside
 from deepmech_book.claims.functions import Measurement, measures
 
 
@@ -31,6 +32,6 @@ def noisy(made: xr.Dataset) -> Measurement:
 
 
 def _beside_untrained(made: xr.Dataset, regime: int) -> Measurement:
-    before = float(made["curvature"].sel(regime="untrained").mean())
+    before = made["curvature"].sel(regime="untrained", drop=True)
     bend = made["curvature"].drop_sel(regime="untrained").isel(regime=regime, drop=True)
-    return Measurement(estimate(bend, "seed", "skewed"), null=before)
+    return Measurement(beside(bend, before, "seed", "skewed"))

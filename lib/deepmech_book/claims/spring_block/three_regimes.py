@@ -11,6 +11,7 @@ import xarray as xr
 
 from deepmech.core.estimates import Estimate, estimate, stack
 from deepmech.metrics.curvature import curvature
+from deepmech_book.analysis.nulls import beside
 from deepmech_book.analysis.spring_block import regimes
 from deepmech_book.claims.functions import Measurement, measures
 
@@ -68,4 +69,4 @@ def shared_fluctuations(chains: xr.Dataset, networks: xr.Dataset) -> Measurement
 @measures("A.4.fit")
 def fit(fitted: xr.Dataset, rival: xr.Dataset) -> Measurement:
     """R² at epochs that were not seen of chains fitted to networks, and of a rival with as many numbers."""
-    return Measurement(estimate(fitted["r2"], "seed", "skewed"), null=rival["r2"].mean("seed"))
+    return Measurement(beside(fitted["r2"], rival["r2"], "seed", "skewed"))
