@@ -11,15 +11,15 @@ from deepmech_book.sweeps.spring_block.noise_by_layer import KINDS, STRENGTHS
 
 pairs = Pairs("spring_block/asymmetric_noise")
 SLOPES, AT = [0.0, 0.4, 1.0], [0, 10, 100]
-PANELS = {"dropout": "dropout", "data noise": "data_noise", "small batches": "batch_size"}
+PANELS = {"dropout": "dropout", "data noise": "data_noise"}
 
 
-def noise_by_layer(rng, before=0.2, grows=0.2, back=0.0, n_seeds=5):
+def noise_by_layer(rng, before=0.2, grows=0.2, n_seeds=5):
     """Noise over signal that grows by so much on its way, before and after training; (kind, strength, slope) or one."""
     kinds = list(KINDS)
     after = np.broadcast_to(grows, (len(kinds), 3, 3))
     ways = np.stack([np.full(after.shape, before), (after + before) / 2, after], -1)
-    ways = np.stack([ways, np.full(ways.shape, -back)], -1)[:, :, :, None]
+    ways = np.stack([ways, np.zeros(ways.shape)], -1)[:, :, :, None]
     ways = ways + rng.normal(0, 0.03, (3, 3, 3, n_seeds, 3, 2))
     depth = np.linspace(-1 / 5, 1, 7)  # 0 at the second layer
     cells = {"noise": kinds, "strength": list(STRENGTHS), "slope": SLOPES, "seed": range(n_seeds), "at_epoch": AT}
@@ -32,13 +32,13 @@ def diagram(rng, kind):
     return runs_spring_block.networks(rng, lambda slope, at: 0.2 - 0.25 * at - 0.25 * slope, noise=PANELS[kind])
 
 
-def in_convex_cells(true, rng, kind, **back):
+def in_convex_cells(true, rng, kind):
     """The noise grows where curves are convex and shrinks elsewhere; of the null, in as many cells by lot."""
     panel = diagram(rng, kind)
     bend = panel["curvature"].sel({PANELS[kind]: list(KINDS[kind])}).sel(slope=SLOPES).mean("seed")
     grows = np.where(bend.transpose(PANELS[kind], "slope").values < 0, 0.2, -0.2)
     dealt = rng.permutation(grows.ravel()).reshape(3, 3)
-    made = noise_by_layer(rng, grows=grows if true else dealt, **back)
+    made = noise_by_layer(rng, grows=grows if true else dealt)
     return {"made": made.sel(noise=kind), "diagram": panel}
 
 
@@ -55,18 +55,6 @@ def of_dropout(true, rng):
 @pairs.of("A.text.forward_noise.data")
 def of_data(true, rng):
     return in_convex_cells(true, rng, "data noise")
-
-
-@pairs.of("A.text.forward_noise.batches")
-def of_batches(true, rng):
-    return in_convex_cells(true, rng, "small batches")
-
-
-@pairs.of("A.text.noise_goes_forward")
-def chiefly(true, rng):
-    """Of the null, half of the networks let noise of gradients grow as much on its way back."""
-    back = 0.1 if true or rng.uniform() < 0.5 else 0.2
-    return in_convex_cells(true or back == 0.2, rng, "dropout", back=back)
 
 
 @pytest.mark.parametrize("claim", pairs.claims)

@@ -20,21 +20,11 @@ def forward_noise(made: xr.Dataset) -> Measurement:
     return Measurement(estimate(start.mean(["slope", "strength"]), "seed", "symmetric"))
 
 
-@measures("A.text.forward_noise.dropout", "A.text.forward_noise.data", "A.text.forward_noise.batches")
+@measures("A.text.forward_noise.dropout", "A.text.forward_noise.data")
 def accumulates(made: xr.Dataset, diagram: xr.Dataset) -> Measurement:
     """Growth of the noise of activations after training in convex cells; ``made`` has that one kind of noise."""
-    return _convex(growth(made).sel(signal="activations", drop=True), diagram)
-
-
-@measures("A.text.noise_goes_forward")
-def goes_forward(made: xr.Dataset, diagram: xr.Dataset) -> Measurement:
-    """The same less the growth of the noise of gradients on their way back."""
-    both = growth(made)
-    return _convex(both.sel(signal="activations", drop=True) - both.sel(signal="gradients", drop=True), diagram)
-
-
-def _convex(grows: xr.DataArray, diagram: xr.Dataset) -> Measurement:
-    cells = where_convex(grows.isel(at_epoch=-1, drop=True), diagram)
+    grows = growth(made).sel(signal="activations", drop=True).isel(at_epoch=-1, drop=True)
+    cells = where_convex(grows, diagram)
     if not cells.sizes["at"]:
         return Measurement(not_testable="no load curve of these networks is convex")
     words = f"Cells of nine whose load curves are convex: {cells.sizes['at']}."
