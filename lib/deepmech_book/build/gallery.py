@@ -21,7 +21,7 @@ __all__ = ["FOLDER", "HEAD", "executed", "page", "put_beside"]
 
 #: The folder of the site in which the files of all figures lie; the book gives no name to two figures.
 FOLDER = "figures"
-_IMAGE = re.compile(r'src="data:image/(svg|png)[^,"]*,([^"]*)"')
+_IMAGE = re.compile(r'src="data:image/(svg|png)[^"]*"')
 #: The end of a part of a caption, outside of brackets.
 _END = re.compile(r"(?<!Fig)(?<!Figs)(?<!Eq)(?<!vs)(?<!al)[.:;] (?![^(]*\))")
 _STYLE = re.compile("(?s)<style>.*?</style>")
@@ -53,8 +53,8 @@ def put_beside(app: Any, doctree: nodes.document, page: str) -> None:
         for picture in [raw for raw in figure.findall(nodes.raw) if _STEM.search(raw.astext())]:
             text = picture.astext()
             stem = _STEM.findall(text)[0]
-            for kind, data in _IMAGE.findall(text):
-                (out / f"{name}.{kind}").write_bytes(base64.b64decode(data))
+            for data in re.findall('src="data:image/png;base64,([^"]*)', text):
+                (out / f"{name}.png").write_bytes(base64.b64decode(data))
             kinds = [kind for kind in ("svg", "csv") if (drawn / f"{stem}.{kind}").is_file()]
             for kind in kinds:
                 shutil.copyfile(drawn / f"{stem}.{kind}", out / f"{name}.{kind}")
