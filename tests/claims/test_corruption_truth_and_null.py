@@ -94,7 +94,8 @@ def ended(ends):
 def crossing(true, rng):
     """Â of 20 where labels tell something, and of less than 1 where they do not; of the null it is of no share's."""
     ends = np.where(SHARES < 0.6, 10.0, 0.1)
-    return {"networks": grown(rng, ended(ends if true else np.full(len(SHARES), rng.choice([10.0, 0.1]))))}
+    networks = grown(rng, ended(ends if true else np.full(len(SHARES), rng.choice([10.0, 0.1]))))
+    return {"networks": networks, "draws": networks}
 
 
 @pairs.of("B.4c.long")

@@ -103,6 +103,17 @@ def test_an_index_that_crosses_one_is_below_at_a_half_and_above_at_two_thirds():
     np.testing.assert_allclose(wrong_labels.about_one(laid_out(least=least)), [0.1, 0.3])
 
 
+def test_each_draw_has_an_index_of_its_own():
+    """Only the first draw learns nothing from two thirds of wrong labels; both are measured as networks alone are."""
+    share = np.minimum(10 * T / T[-1], 1.0)
+    draws = [growing(*(end * share for end in ends)) for ends in ((20.0, 10.0, 0.1), (20.0, 10.0, 10.0))]
+    found = wrong_labels.about_one_by_draw(result_of(*draws))
+    assert (found > 0).all("side").values.tolist() == [True, False]
+    for one, means in zip(found.transpose("draw", ...), draws, strict=True):
+        alone = wrong_labels.indices_by_program(xr.Dataset({"mean": means}))
+        np.testing.assert_allclose(one, wrong_labels.about_one(alone))
+
+
 def test_the_last_change_of_places_counts():
     found = wrong_labels.overtaking_share(laid_out(intra=[0.0, 0.0, 0.0, 0.0, 0.0], inter=[-1.0, 1.0, -1.0, -1.0, 3.0]))
     assert found == pytest.approx(0.65)

@@ -22,6 +22,7 @@ from deepmech_book.analysis.elastic_sde.curves import mean_norm, start_and_end
 __all__ = [
     "FOUR",
     "about_one",
+    "about_one_by_draw",
     "at_the_end",
     "at_the_ends",
     "by_draw",
@@ -190,6 +191,24 @@ def about_one(indices: xr.Dataset) -> xr.DataArray:
     least = indices["least"].sel(model="I")
     half, most = (least.sel(label_error=share, method="nearest") for share in (0.5, 2 / 3))
     return xr.concat([1 - half, most - 1], "side")
+
+
+def about_one_by_draw(result: xr.Dataset) -> xr.DataArray:
+    """:func:`about_one` of the trials of each draw of images and labels by themselves, by the program's start.
+
+    Parameters
+    ----------
+    result : Dataset
+        Of networks, with ``group_mean``; a draw has as many trials as one figure of the paper.
+
+    Returns
+    -------
+    DataArray
+        Over ``side`` and ``draw``.
+    """
+    means = result["group_mean"].rename(slow_time="time", group="draw").astype(float)
+    both = effects.integrals(xr.Dataset({"mean": means}), ["I"], start=1)
+    return about_one(tail_indices(both["A"], both["B"]))
 
 
 def overtaking_share(indices: xr.Dataset) -> float:
