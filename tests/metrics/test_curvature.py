@@ -79,9 +79,7 @@ def test_the_chain_of_eq_7_is_a_parabola(blocks, friction):
 def test_curves_without_a_shape_give_nan():
     for d in ([1.0, 1.0, 1.0], [0.1 + 1e-16, 0.1, 0.1 - 1e-16], [np.inf, 1, 0], [np.nan, 1, 0], [2, -np.inf, 0]):
         assert np.isnan(curvature(np.array(d))) and np.isnan(descent(np.array(d)))
-    noisy = np.array([1.0, 1.01, 1.0])
-    assert curvature(noisy) == pytest.approx(0.5)
-    assert np.isnan(curvature(noisy, flat=0.05))
+    assert curvature(np.array([1.0, 1.01, 1.0])) == pytest.approx(0.5)
 
 
 def test_rising_curves_keep_their_sign_and_show_their_descent():
@@ -99,7 +97,6 @@ def test_axes_and_labels():
     )
     plain = curvature(rng)
     assert plain.shape == (2, 3)
-    np.testing.assert_array_equal(curvature(np.moveaxis(rng, -1, 0), dim=0), plain)
     for order in (("dropout", "seed", "layer"), ("layer", "dropout", "seed")):
         out = curvature(labelled.transpose(*order))
         assert out.dims == ("dropout", "seed") and out.dropout.values.tolist() == [0.0, 0.1]
@@ -108,7 +105,6 @@ def test_axes_and_labels():
     by_step = steps(labelled)
     assert by_step.layer.values.tolist() == list("bcde")
     np.testing.assert_allclose(by_step, steps(rng))
-    np.testing.assert_allclose(steps(np.moveaxis(rng, -1, 0), dim=0), np.moveaxis(steps(rng), -1, 0))
     np.testing.assert_array_equal(curvature(labelled.rename(layer="block")), plain)
     with pytest.raises(ValueError, match="say which one runs over layers"):
         curvature(labelled.rename(layer="depth"))

@@ -208,7 +208,7 @@ def test_tail_index_of_power_laws():
         a = xr.DataArray(((1 + t) ** (1 - r) - 1) / (1 - r), dims="time", coords={"time": t})
         assert float(tail_index(a)) == pytest.approx(r - -np.log(1 - r) / np.log(1e5), abs=0.02)
         alpha = xr.DataArray((1 + t) ** -r, dims="time", coords={"time": t})
-        assert float(tail_index(alpha, "alpha")) == pytest.approx(1 + r)
+        assert float(tail_index(alpha)) == pytest.approx(1 + r)
         np.testing.assert_allclose(log_slope(alpha, [10, 100, 1e4]), r)
     # An effect that dies out like 1/t² is integrable: A → 1, and the index says 1, not 2.
     integrable = xr.DataArray(1 - 1 / (1 + t), dims="time", coords={"time": t})

@@ -19,7 +19,7 @@ _ROUNDING = 1e-12  # a curve whose range is this small against its values is fla
 _LAYER_DIMENSIONS = ("layer", "block")
 
 
-def steps(load: Any, dim: str | int | None = None) -> Any:
+def steps(load: Any, dim: str | None = None) -> Any:
     """What each layer contributes, d_ℓ = D_{ℓ−1} − D_ℓ for ℓ = 1 … L (in the chain: the elongation of spring ℓ).
 
     Parameters and errors as :func:`curvature`, for two layers or more.
@@ -39,12 +39,11 @@ def steps(load: Any, dim: str | int | None = None) -> Any:
     [1.0, 2.0]
     """
     if isinstance(load, xr.DataArray):
-        name = _dimension(load, dim, 2)
-        return -load.diff(name, label="upper")
-    return np.moveaxis(-np.diff(_last(load, dim, 2), axis=-1), -1, -1 if dim is None else int(dim))
+        return -load.diff(_dimension(load, dim, 2), label="upper")
+    return -np.diff(_plain(load, dim, 2))
 
 
-def curvature(load: Any, dim: str | int | None = None, flat: float = 0.0) -> Any:
+def curvature(load: Any, dim: str | None = None) -> Any:
     """Signed curvature: the mean deviation of the normalised load curve from its chord.
 
     The curve is drawn with straight lines between its points over depth 0 … 1, its chord (the straight line from D_0 to
@@ -61,10 +60,8 @@ def curvature(load: Any, dim: str | int | None = None, flat: float = 0.0) -> Any
     ----------
     load : array_like or DataArray
         Array or labelled array, D_0 … D_L along ``dim``, L ≥ 2.
-    dim : str or int, optional
-        Name of the layers' dimension, by default ``layer`` or ``block``; for plain arrays an axis, by default the last.
-    flat : float
-        Curves whose range is at most this, in the units of ``load``, also give nan: set it to the noise of ``load``.
+    dim : str, optional
+        Name of the layers' dimension, by default ``layer`` or ``block``; of a plain array it is the last axis.
 
     Returns
     -------
@@ -81,11 +78,10 @@ def curvature(load: Any, dim: str | int | None = None, flat: float = 0.0) -> Any
     >>> curvature(np.array([2.0, 1.0, 0.0])), curvature(np.array([1.0, 1.0, 0.0]))
     (0.0, 0.25)
     """
-    checks.check_real("curvature: flat", flat, 0, allowed="a range, zero or positive")
-    return _reduce("signed curvature", load, dim, lambda d: _curvature(d, flat), 3)
+    return _reduce("signed curvature", load, dim, _curvature, 3)
 
 
-def descent(load: Any, dim: str | int | None = None) -> Any:
+def descent(load: Any, dim: str | None = None) -> Any:
     """How far a curve is from falling all the way: (D_0 − D_L) / (max D − min D), 1 for curves that never rise.
 
     Near 0 the curve ends where it began, and its curvature says little about who carries the load; below 0 it rises.
@@ -105,39 +101,39 @@ def descent(load: Any, dim: str | int | None = None) -> Any:
     >>> descent(np.array([2.0, 0.0, 1.0]))
     0.5
     """
-    return _reduce("descent", load, dim, lambda d: _per_range(d, d[..., 0] - d[..., -1], 0.0), 2)
+    return _reduce("descent", load, dim, lambda d: _per_range(d, d[..., 0] - d[..., -1]), 2)
 
 
-def _curvature(d: np.ndarray, flat: float) -> np.ndarray:
+def _curvature(d: np.ndarray) -> np.ndarray:
     depth = np.linspace(0.0, 1.0, d.shape[-1])
     with np.errstate(invalid="ignore"):  # infinite values; they become nan below
         deviation = d - d[..., :1] * (1.0 - depth) - d[..., -1:] * depth
     # Both ends lie on the chord, so the mean of the piecewise linear curve is the sum over its inner points times 1/L.
-    return _per_range(d, deviation[..., 1:-1].sum(-1) / (d.shape[-1] - 1), flat)
+    return _per_range(d, deviation[..., 1:-1].sum(-1) / (d.shape[-1] - 1))
 
 
-def _per_range(d: np.ndarray, value: np.ndarray, flat: float) -> np.ndarray:
+def _per_range(d: np.ndarray, value: np.ndarray) -> np.ndarray:
     """``value`` over the range of each curve; nan where the curve is flat or not finite."""
     usable = np.isfinite(d).all(-1)
     d = np.where(usable[..., None], d, 0.0)
     spread = d.max(-1) - d.min(-1)
-    usable &= spread > np.maximum(flat, _ROUNDING * np.abs(d).max(-1))
+    usable &= spread > _ROUNDING * np.abs(d).max(-1)
     return np.divide(np.where(usable, value, np.nan), np.where(usable, spread, 1.0))
 
 
-def _reduce(words: str, load: Any, dim: str | int | None, measure: Any, least: int) -> Any:
-    if isinstance(load, xr.DataArray):
-        name = _dimension(load, dim, least)
-        d = load.transpose(..., name)
-        keep = d.isel({name: 0}, drop=True)
-        # Not what the load was called.
-        keep.attrs = {"long_name": words, "units": "1"}
-        return keep.copy(data=measure(checks.check_array("load", d.values)))
-    out = measure(_last(load, dim, least))
-    return float(out) if np.ndim(out) == 0 else out
+def _reduce(words: str, load: Any, dim: str | None, measure: Any, least: int) -> Any:
+    if not isinstance(load, xr.DataArray):
+        out = measure(_plain(load, dim, least))
+        return float(out) if np.ndim(out) == 0 else out
+    name = _dimension(load, dim, least)
+    d = load.transpose(..., name)
+    keep = d.isel({name: 0}, drop=True)
+    # Not what the load was called.
+    keep.attrs = {"long_name": words, "units": "1"}
+    return keep.copy(data=measure(checks.check_array("load", d.values)))
 
 
-def _dimension(load: xr.DataArray, dim: str | int | None, least: int) -> str:
+def _dimension(load: xr.DataArray, dim: str | None, least: int) -> str:
     if dim is None:
         found = [d for d in _LAYER_DIMENSIONS if d in load.dims]
         if len(found) != 1:
@@ -149,15 +145,15 @@ def _dimension(load: xr.DataArray, dim: str | int | None, least: int) -> str:
     return str(dim)
 
 
-def _last(load: Any, dim: str | int | None, least: int) -> np.ndarray:
+def _plain(load: Any, dim: str | None, least: int) -> np.ndarray:
+    """A plain array, whose last axis runs over layers."""
     d = checks.check_array("load", load)
-    axis = -1 if dim is None else dim
     if d.ndim == 0:
         raise ValueError(f"load = {load!r}: must be a curve, one number for each layer")
-    if isinstance(axis, str | float) or not -d.ndim <= axis < d.ndim:
-        raise ValueError(f"dim = {dim!r}: load is a plain array of shape {d.shape}; give the number of an axis")
-    _require_layers(d.shape[axis], least)
-    return np.moveaxis(d, axis, -1)
+    if dim is not None:
+        raise ValueError(f"dim = {dim!r}: load is a plain array of shape {d.shape}, whose last axis runs over layers")
+    _require_layers(d.shape[-1], least)
+    return d
 
 
 def _require_layers(n: int, least: int) -> None:

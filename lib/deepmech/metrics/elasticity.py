@@ -38,18 +38,11 @@ import xarray as xr
 from scipy.signal import savgol_filter
 
 from deepmech.core import checks
-from deepmech.metrics.class_means import class_means
 from deepmech.metrics.scale import labelled_numbers, unit_scale
+from deepmech.metrics.separation import class_labels, real_numbers, require_classes
 
 __all__ = [
-    "V1",
-    "V2",
-    "class_means",
-    "effects",
-    "integrated_effects",
-    "log_slope",
-    "margins",
-    "relative_difference",
+    "V1", "V2", "class_means", "effects", "integrated_effects", "log_slope", "margins", "relative_difference",
     "tail_index",
 ]  # fmt: skip
 
@@ -59,6 +52,75 @@ V1 = np.array([[1, -1, -1], [-1, 1, -1], [-2, -2, 0]]) / 4
 """v₁ of paper B, Eq. D.8, class by class: half the sum of the three margins where logits sum to zero in each class."""
 V2 = np.array([[2, -1, -1], [-1, 2, -1], [0, 0, 0]]) / 3
 """v₂ of Eq. D.8: the sum of the first two margins."""
+
+
+def class_means(logits: Any, classes: Any, n_classes: int | None = None, pool: int = 1) -> xr.DataArray:
+    """Mean logits of every class at every iteration, over the trials that drew the class there (paper B, §4.1).
+
+    Parameters
+    ----------
+    logits
+        Shape (trial, iteration, logit): what the network said about the sample it was about to train on.
+    classes
+        Integers 0 … K − 1, shape (trial, iteration): the class (or the label) of that sample.
+    n_classes
+        K; by default the largest class plus one.
+    pool
+        Iterations taken together around each one (odd; fewer at the ends). With few trials some class is drawn by no
+        trial at some iteration, and 1 is not enough.
+
+    Returns
+    -------
+    DataArray
+        Dimensions ``time`` (0, 1, 2, …), ``class``, ``logit``; units of the logits. Accumulated in float64.
+
+    Raises
+    ------
+    ValueError
+        For shapes that do not fit, classes out of range, or a class that nobody drew (the iteration is named).
+
+    Examples
+    --------
+    >>> logits = np.zeros((4, 2, 3)) + np.arange(4)[:, None, None]
+    >>> class_means(logits, [[0, 1], [1, 0], [0, 0], [1, 1]]).values[:, :, 0].tolist()
+    [[1.0, 2.0], [1.5, 1.5]]
+    """
+    x, y = real_numbers("logits", logits), class_labels(classes)
+    if x.ndim != 3 or y.shape != x.shape[:2] or y.size == 0:
+        raise ValueError(
+            f"logits {x.shape} and classes {y.shape}: expected (trial, iteration, logit) and (trial, iteration), "
+            "at least one of each"
+        )
+    k = int(y.max()) + 1 if n_classes is None else checks.check_int("n_classes", n_classes)
+    if not 0 <= y.min() <= y.max() < k:
+        raise ValueError(f"classes reach from {y.min()} to {y.max()}: must lie in 0 … {k - 1}")
+    require_classes(y, k)
+    allowed = "an odd number of iterations (an int), at least 1"
+    if checks.check_int("class_means: pool", pool, allowed=allowed) % 2 == 0:
+        checks.raise_invalid("class_means: pool", pool, allowed)
+    every = np.ones((1, len(x)))
+    hits = [y == c for c in range(k)]
+    counts = np.stack([every @ hit.astype(float) for hit in hits], -1)[0]
+    each = [every @ np.where(hit[..., None], x, 0).astype(float).reshape(len(x), -1) for hit in hits]
+    sums = np.stack([one.reshape(x.shape[1:]) for one in each], 1)
+    if pool > 1:
+        sums, counts = _pooled(sums, pool), _pooled(counts, pool)
+    missing = np.argwhere(counts == 0)
+    if len(missing):
+        at, c = missing[0].tolist()
+        raise ValueError(
+            f"class_means: no trial drew class {c} within {pool} iteration(s) around {at}; pool more iterations than "
+            f"{pool}, or record more than {len(x)} trials"
+        )
+    coords = {"time": np.arange(x.shape[1]), "class": np.arange(k), "logit": np.arange(x.shape[-1])}
+    return xr.DataArray(sums / counts[..., None], coords, ("time", "class", "logit"), "mean")
+
+
+def _pooled(a: np.ndarray, pool: int) -> np.ndarray:
+    """Sums over ``pool`` neighbours along the first axis, cut off at the ends."""
+    total = np.concatenate([np.zeros_like(a[:1]), np.cumsum(a, axis=0)])
+    i = np.arange(len(a))
+    return np.asarray(total[np.minimum(i + pool // 2 + 1, len(a))] - total[np.maximum(i - pool // 2, 0)])
 
 
 def margins(means: Any) -> xr.DataArray:
@@ -153,7 +215,7 @@ def integrated_effects(means: Any, model: Model = "L", reference: int = 1) -> xr
     return xr.Dataset({"A": like.copy(data=a), "B": like.copy(data=b)}, attrs={"model": model, "classes": k})
 
 
-def effects(integrated: xr.Dataset, window: int, order: int = 2) -> xr.Dataset:
+def effects(integrated: xr.Dataset, window: int) -> xr.Dataset:
     """α̂(t) and β̂(t): derivatives of Â and B̂ by a Savitzky–Golay filter (paper B, App. D.1.2).
 
     Parameters
@@ -162,9 +224,8 @@ def effects(integrated: xr.Dataset, window: int, order: int = 2) -> xr.Dataset:
         From :func:`integrated_effects`; ``time`` must be evenly spaced.
     window
         Recorded times in the filter's window, odd. The paper uses 191 (GEOMNIST) and 551 (CIFAR-10) to look at effects,
-        and 21 to drive a simulation.
-    order
-        Degree of the fitted polynomials, below ``window``. The paper does not say which.
+        and 21 to drive a simulation. The fitted polynomials are quadratic; the paper does not say of which degree its
+        own are.
 
     Returns
     -------
@@ -183,11 +244,8 @@ def effects(integrated: xr.Dataset, window: int, order: int = 2) -> xr.Dataset:
         raise ValueError("effects: integrated must be the Dataset of integrated_effects, with A and B over time")
     t = np.asarray(integrated["time"], float)
     window = checks.check_int("effects: window", window, allowed="an odd number of recorded times (an int)")
-    order = checks.check_int("effects: order", order, allowed="a degree (an int) of at least 1")
-    if window % 2 == 0 or not order < window <= len(t):
-        raise ValueError(
-            f"effects: window = {window!r}: must be odd, above the order {order} and at most the {len(t)} times"
-        )
+    if window % 2 == 0 or not 2 < window <= len(t):
+        raise ValueError(f"effects: window = {window!r}: must be odd, above 2 and at most the {len(t)} times")
     steps = np.diff(t)
     if not np.allclose(steps, steps[0]) or steps[0] <= 0:
         raise ValueError("effects: time must rise in even steps; interpolate the means to an even grid first")
@@ -199,7 +257,7 @@ def effects(integrated: xr.Dataset, window: int, order: int = 2) -> xr.Dataset:
                 f"effects: {source} is not finite within a window of its ends, where a polynomial is fitted; leave out "
                 "those times, and trials that diverged"
             )
-        slope = savgol_filter(values.values, window, order, deriv=1, delta=float(steps[0]), axis=-1)
+        slope = savgol_filter(values.values, window, 2, deriv=1, delta=float(steps[0]), axis=-1)
         out[name] = values.copy(data=slope).rename(name)
     return xr.Dataset({**out, "gap": out["intra"] - out["inter"]}, attrs={**integrated.attrs, "window": window})
 
@@ -264,7 +322,7 @@ def _log_ratio(now: np.ndarray, start: np.ndarray, what: str) -> np.ndarray:
         return np.asarray(np.log(np.abs(now / start)))
 
 
-def tail_index(values: xr.DataArray, source: Literal["A", "alpha"] = "A", last: int = 1000) -> xr.DataArray:
+def tail_index(values: xr.DataArray, last: int = 1000) -> xr.DataArray:
     """r̂ = 1 − mean of log|values| / log(1 + t) over the last recorded times (paper B, §4.1 and Eq. D.19).
 
     The paper prints one formula and puts two things into it. With the integrated effect A (App. D.1.3) r̂ tends to r for
@@ -275,10 +333,8 @@ def tail_index(values: xr.DataArray, source: Literal["A", "alpha"] = "A", last: 
     Parameters
     ----------
     values
-        Over ``time`` and any other dimensions: Â or B̂ (``source="A"``), α̂ or β̂ (``"alpha"``). Their modulus is taken,
-        as estimates change sign; the paper does not say what it did.
-    source
-        Which of the two; only kept in the attributes, since the formula is the same.
+        Over ``time`` and any other dimensions: Â or B̂, or α̂ or β̂. Their modulus is taken, as estimates change sign;
+        the paper does not say what it did.
     last
         How many of the last recorded times are averaged.
 
@@ -294,8 +350,6 @@ def tail_index(values: xr.DataArray, source: Literal["A", "alpha"] = "A", last: 
     >>> round(float(tail_index(A)), 2)
     0.42
     """
-    if source not in ("A", "alpha"):
-        raise ValueError(f"tail_index: source = {source!r}: must be 'A' or 'alpha'")
     t = _times("tail_index", values)
     last = checks.check_int("tail_index: last", last, allowed=f"from 1 to the {len(t)} recorded times (an int)")
     if not 1 <= last <= len(t) or t[-last] <= 0:
@@ -303,7 +357,7 @@ def tail_index(values: xr.DataArray, source: Literal["A", "alpha"] = "A", last: 
     tail = values.isel(time=slice(-last, None))
     with np.errstate(divide="ignore"):
         ratio: xr.DataArray = xr.apply_ufunc(np.log, abs(tail)) / np.log1p(tail["time"].astype(float))
-    return (1 - ratio.mean("time")).assign_attrs(source=source, last=last)
+    return (1 - ratio.mean("time")).assign_attrs(last=last)
 
 
 def _times(owner: str, values: Any) -> np.ndarray:

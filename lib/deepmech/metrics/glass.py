@@ -164,22 +164,20 @@ def mixture_non_gaussian(square: np.ndarray, count: np.ndarray, axis: int = -1) 
     return _ratio(second * total, first**2) - 1
 
 
-def susceptibility(overlap: np.ndarray, n_weights: float, axis: int = 0) -> np.ndarray:
-    """χ₄ = N Var(Q) over runs along ``axis`` (unbiased variance); independent weights give Q (1 - Q).
+def susceptibility(overlap: np.ndarray, n_weights: float) -> np.ndarray:
+    """χ₄ = N Var(Q) over runs (unbiased variance); independent weights give Q (1 - Q).
 
     Parameters
     ----------
     overlap : array
-        Q of each run along ``axis``.
+        Q of each run along the first axis.
     n_weights : float
         N.
-    axis : int
-        Of the runs.
 
     Returns
     -------
     ndarray
-        Without ``axis``.
+        Without the first axis.
 
     Raises
     ------
@@ -192,27 +190,26 @@ def susceptibility(overlap: np.ndarray, n_weights: float, axis: int = 0) -> np.n
     2.0
     """
     overlap = np.atleast_1d(checks.check_array("susceptibility: overlap", overlap))
-    if overlap.shape[axis] < 2:
-        raise ValueError(f"susceptibility: {overlap.shape[axis]} run along axis {axis}: a variance needs at least two")
-    return np.asarray(n_weights * overlap.var(axis, ddof=1))
+    if len(overlap) < 2:
+        raise ValueError(f"susceptibility: {len(overlap)} run along axis 0: a variance needs at least two")
+    return np.asarray(n_weights * overlap.var(0, ddof=1))
 
 
 #: Edges of motility histograms: log₁₀ |Δw| in steps of 0.05.
 MOTILITY_EDGES = np.round(np.arange(-14.0, 1.0001, 0.05), 2)
 
 
-def motility(now: np.ndarray, reference: np.ndarray, edges: np.ndarray = MOTILITY_EDGES) -> tuple[np.ndarray, int]:
+def motility(now: np.ndarray, reference: np.ndarray) -> tuple[np.ndarray, int]:
     """Histogram of log₁₀ |Δw| and the number of weights that did not move at all; values beyond the edges count there.
 
     Parameters
     ----------
     now, reference : (N,) weights.
-    edges : (bins + 1,) in log₁₀ |Δw|.
 
     Returns
     -------
     counts : (bins,) ndarray
-        Weights in each bin.
+        Weights in each bin, between :data:`MOTILITY_EDGES`.
     still : int
         Weights that did not move.
 
@@ -223,11 +220,8 @@ def motility(now: np.ndarray, reference: np.ndarray, edges: np.ndarray = MOTILIT
     (1, 1)
     """
     moved = np.abs(checks.check_array("motility: now", now) - checks.check_array("motility: reference", reference))
-    edges = checks.check_array("motility: edges", edges)
-    if edges.ndim != 1 or edges.size < 2 or not (np.isfinite(edges).all() and (np.diff(edges) > 0).all()):
-        checks.raise_invalid("motility: edges", edges, "two or more finite numbers, rising")
     logs = np.log10(moved[moved > 0])
-    counts, _ = np.histogram(np.clip(logs, edges[0], edges[-1]), edges)
+    counts, _ = np.histogram(np.clip(logs, MOTILITY_EDGES[0], MOTILITY_EDGES[-1]), MOTILITY_EDGES)
     return counts, int((moved == 0).sum())
 
 

@@ -257,7 +257,7 @@ class Interpretation:
         return str(self).replace(self.verdict, f"**{self.verdict}**", 1)
 
 
-def interpret(load: Any, bend: float = BEND, uneven: float = UNEVEN, falls: float = FALLS) -> Interpretation:
+def interpret(load: Any) -> Interpretation:
     """Read one load curve.
 
     The words *lazy* and *over-noisy* are those of the phase diagram of paper A, which was drawn for fully connected
@@ -269,14 +269,13 @@ def interpret(load: Any, bend: float = BEND, uneven: float = UNEVEN, falls: floa
     ----------
     load : array_like or DataArray
         D_0 … D_L, L ≥ 2: a labelled array with dimension ``layer`` or ``block``, or plain numbers.
-    bend, uneven, falls : float
-        Thresholds; see :data:`BEND`, :data:`UNEVEN` and :data:`FALLS`.
 
     Returns
     -------
     Interpretation
-        Its verdict is ``"too few samples"`` where D, of as many samples as ``load_curve`` noted, comes so close to its
-        ceiling that at some layer more than half of the between-class scatter is sampling noise.
+        By the thresholds :data:`BEND`, :data:`UNEVEN` and :data:`FALLS`. Its verdict is ``"too few samples"`` where D,
+        of as many samples as ``load_curve`` noted, comes so close to its ceiling that at some layer more than half of
+        the between-class scatter is sampling noise.
 
     Raises
     ------
@@ -289,8 +288,6 @@ def interpret(load: Any, bend: float = BEND, uneven: float = UNEVEN, falls: floa
     lazy (signed curvature +0.20): The deep layers do most of the separating. Layer '4' does the most, 50% of all that \
 is separated.
     """
-    for name, value in (("bend", bend), ("uneven", uneven), ("falls", falls)):
-        checks.check_real(f"interpret: {name}", value)
     curve = load if isinstance(load, xr.DataArray) else xr.DataArray(checks.check_array("interpret: load", load))
     alone = _dominated_layers(curve)
     if curve.ndim != 1:
@@ -314,10 +311,10 @@ is separated.
         return Interpretation(verdict, bent, drop, left_out=left_out, unresolved=noisy, dominated=alone)
     d = curve.values.astype(float)
     spread = float(np.ptp(d))
-    straight: Verdict = "uneven" if np.abs(d - np.linspace(d[0], d[-1], len(d))).max() > uneven * spread else "balanced"
+    straight: Verdict = "uneven" if np.abs(d - np.linspace(d[0], d[-1], len(d))).max() > UNEVEN * spread else "balanced"
 
     def word(bent: float, drop: float) -> Verdict:
-        return "not falling" if drop < falls else "lazy" if bent > bend else "over-noisy" if bent < -bend else straight
+        return "not falling" if drop < FALLS else "lazy" if bent > BEND else "over-noisy" if bent < -BEND else straight
 
     bends, drops = (estimate(curve, of) if dim == "layer" else unknown("") for of in (curvature, descent))
     ends = bends.interval if bends.is_finite else (bent, bent)

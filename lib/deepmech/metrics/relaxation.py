@@ -18,6 +18,7 @@ __all__ = [
 ]  # fmt: skip
 
 CROSSED, CENSORED, EARLY = "crossed", "censored", "early"
+_POINTS = 60  # of the common axis of collapsed curves
 
 
 @dataclass(frozen=True)
@@ -27,17 +28,16 @@ class Crossing:
     Attributes
     ----------
     time : float
-        Interpolated between the records ``low`` and ``high``, in the units of these; nan if it is not between any.
-    low, high : float
-        Last record before, and first record after.
+        Interpolated between the records before and after, in the units of these; nan if it is not between any.
+    low : float
+        Last record before.
     state : str
         ``"crossed"``; ``"censored"`` (it had not fallen by the last record, ``low``) or ``"early"`` (it had fallen at
-        the first record, ``high``).
+        the first record).
     """
 
     time: float
     low: float
-    high: float
     state: str
 
 
@@ -68,8 +68,7 @@ def decorrelation_time(times: np.ndarray, overlap: np.ndarray, level: float = 0.
     """
     times = checks.check_array("decorrelation_time: times", times)
     overlap = checks.check_array("decorrelation_time: overlap", overlap)
-    rising = times.ndim == 1 and times.size > 0 and bool((np.diff(times) > 0).all() and times[0] > 0)
-    if times.shape != overlap.shape or not rising or not np.isfinite(times[-1]):
+    if times.shape != overlap.shape or not _rises(times):
         raise ValueError(
             f"decorrelation_time: times {times.shape} and overlap {overlap.shape}: give equal lengths, times increasing"
         )
@@ -79,13 +78,13 @@ def decorrelation_time(times: np.ndarray, overlap: np.ndarray, level: float = 0.
     n = len(overlap) if known.all() else int(np.argmin(known))
     below = np.flatnonzero(overlap[:n] <= level)
     if len(below) == 0:
-        return Crossing(np.nan, times[n - 1] if n else 0.0, np.inf, CENSORED)
+        return Crossing(np.nan, times[n - 1] if n else 0.0, CENSORED)
     k = int(below[0])
     if k == 0:
-        return Crossing(np.nan, 0.0, times[0], EARLY)
+        return Crossing(np.nan, 0.0, EARLY)
     share = (overlap[k - 1] - level) / (overlap[k - 1] - overlap[k])
     time = times[k - 1] * (times[k] / times[k - 1]) ** share
-    return Crossing(float(time), times[k - 1], times[k], CROSSED)
+    return Crossing(float(time), times[k - 1], CROSSED)
 
 
 def exponent(x: np.ndarray, y: np.ndarray) -> Estimate:
@@ -144,28 +143,23 @@ class Collapse:
         t/τ, rising.
     curves : (n, points) ndarray
         Nan outside each curve's record.
-    spread, before : float
-        Root mean square distance of the curves from their mean at equal rescaled time, and at equal time.
-    quality : float
-        1 - (spread / before)², 1 for a perfect collapse, 0 for none.
+    spread : float
+        Root mean square distance of the curves from their mean at equal rescaled time; 0 for a perfect collapse.
     """
 
     rescaled: np.ndarray
     curves: np.ndarray
     spread: float
-    before: float
-    quality: float
 
 
-def collapse(times: np.ndarray, curves: np.ndarray, taus: np.ndarray, points: int = 60) -> Collapse:
-    """Time-temperature superposition: curves over t/τ, compared with the same curves over t.
+def collapse(times: np.ndarray, curves: np.ndarray, taus: np.ndarray) -> Collapse:
+    """Time-temperature superposition: curves over t/τ, on a common axis evenly spaced in the logarithm.
 
     Parameters
     ----------
     times : (n,) > 0, rising, in steps.
     curves : (m, n), one per temperature.
     taus : (m,) > 0, in steps; curves whose τ is nan are left out.
-    points : points of the common axis, evenly spaced in the logarithm.
 
     Returns
     -------
@@ -179,15 +173,13 @@ def collapse(times: np.ndarray, curves: np.ndarray, taus: np.ndarray, points: in
     Examples
     --------
     >>> t, taus = np.geomspace(1, 1e4, 50), np.array([10.0, 100.0])
-    >>> collapse(t, np.exp(-t / taus[:, None]), taus).quality > 0.99
+    >>> collapse(t, np.exp(-t / taus[:, None]), taus).spread < 0.01
     True
     """
     times, curves, taus = (
         checks.check_array(f"collapse: {k}", v) for k, v in (("times", times), ("curves", curves), ("taus", taus))
     )
-    points = checks.check_int("collapse: points", points, 2)
-    rising = times.ndim == 1 and times.size > 1 and bool((np.diff(times) > 0).all() and times[0] > 0)
-    if not rising or not np.isfinite(times[-1]):
+    if times.size < 2 or not _rises(times):
         checks.raise_invalid("collapse: times", times, "two or more, finite, > 0 and increasing")
     if np.any(taus <= 0):
         checks.raise_invalid("collapse: taus", taus, "> 0, or nan for a curve that is left out")
@@ -203,22 +195,12 @@ def collapse(times: np.ndarray, curves: np.ndarray, taus: np.ndarray, points: in
             f"collapse: curves: that of τ = {taus[first]:g} has fewer than two finite values: leave it out, or give "
             "its τ as nan"
         )
-    axis = np.geomspace(times[0] / taus.max(), times[-1] / taus.min(), points)
-    rescaled = _on(axis, times[None] / taus[:, None], curves)
-    spread = _spread(rescaled)
-    before = _spread(_on(np.geomspace(times[0], times[-1], points), np.repeat(times[None], len(taus), 0), curves))
-    quality = 1 - (spread / before) ** 2 if before > 0 else np.nan
-    return Collapse(axis, rescaled, spread, before, quality)
-
-
-def _on(axis: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    logs = np.log(axis)
-    return np.array(
-        [
-            np.interp(logs, np.log(a[np.isfinite(b)]), b[np.isfinite(b)], left=np.nan, right=np.nan)
-            for a, b in zip(x, y, strict=True)
-        ]
-    )
+    axis = np.geomspace(times[0] / taus.max(), times[-1] / taus.min(), _POINTS)
+    rescaled = np.full((len(taus), _POINTS), np.nan)
+    for into, curve, tau in zip(rescaled, curves, taus, strict=True):
+        known = np.isfinite(curve)
+        into[:] = np.interp(np.log(axis), np.log((times / tau)[known]), curve[known], left=np.nan, right=np.nan)
+    return Collapse(axis, rescaled, _spread(rescaled))
 
 
 def _spread(curves: np.ndarray) -> float:
@@ -299,9 +281,15 @@ def _over_time(what: str, values: Any, *more: str) -> xr.DataArray:
     """Labelled real numbers with ``more`` and ``time`` last; times are positive and rise."""
     found = labelled_numbers(what, values, *more, "time")
     times = checks.check_array(f"{what}: time", found.time.values) if "time" in found.coords else np.zeros(1)
-    if not (np.isfinite(times).all() and times[0] > 0 and (np.diff(times) > 0).all()):
+    if not _rises(times):
         raise ValueError(f"{what}: time: must be a coordinate of finite times > 0 that rise")
     return found
+
+
+def _rises(times: np.ndarray) -> bool:
+    """Whether these are one finite time > 0 or more, each later than the one before."""
+    row = times.ndim == 1 and times.size > 0
+    return row and bool(np.isfinite(times).all() and times[0] > 0 and (np.diff(times) > 0).all())
 
 
 def _least(found: Crossing) -> float:

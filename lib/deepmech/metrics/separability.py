@@ -219,7 +219,7 @@ def _per_pair(features: xr.DataArray, values: np.ndarray, pairs: list[tuple[int,
     return xr.DataArray(values, dims=(*like.dims, "pair"), coords={**like.coords, "pair": labels}, name="separable")
 
 
-def etf_distance(means: Any, centred: bool = False) -> Any:
+def etf_distance(means: Any) -> Any:
     r"""How far the directions of class means are from an equiangular tight frame.
 
     In such a frame (paper B, Eq. 10) every two of K unit vectors have cosine −1/(K − 1): corners of a simplex.
@@ -230,8 +230,8 @@ def etf_distance(means: Any, centred: bool = False) -> Any:
     ----------
     means
         Class means, dimensions (…, class, feature); a plain array of shape (…, K, p) will do.
-    centred
-        Measure from the mean over classes, as neural collapse does. Paper B's Proposition 3.4 measures from the origin.
+        Directions are seen from the origin, as in paper B's Proposition 3.4; neural collapse takes off the mean over
+        classes first.
 
     Returns
     -------
@@ -249,8 +249,6 @@ def etf_distance(means: Any, centred: bool = False) -> Any:
     if x.shape[-2] < 2:
         raise ValueError(f"etf_distance: means have shape {x.shape}: expected (…, K, p) with K ≥ 2")
     x = x * unit_scale(x, axis=(-2, -1))  # lengths, of which squares are formed, do not matter
-    if centred:
-        x = x - x.mean(-2, keepdims=True)
     k = x.shape[-2]
     length = np.linalg.norm(x, axis=-1, keepdims=True)
     unit = np.divide(x, length, out=np.full_like(x, np.nan), where=length > 0)
