@@ -25,7 +25,7 @@ from deepmech.core.random import Stream
 from deepmech.trainers.engines.compiled.langevin import CompiledWalk, initial, layer_sizes, n_weights
 from deepmech.trainers.engines.torch_walk import TorchWalk
 from deepmech.trainers.modules import BiasFree
-from deepmech.trainers.run import device_in_words, require_device, true_products
+from deepmech.trainers.run import device_in_words, select_device, true_products
 
 WIDTH, RATE, NOISE = 30, 1e-6, 1e-9
 
@@ -157,7 +157,7 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     arguments = parser.parse_args()
     repeats = arguments.repeats
-    if require_device(arguments.device):
+    if select_device(arguments.device, "langevin.py")[1]:
         on_gpu(arguments.device, repeats)
         return
     cores = len(os.sched_getaffinity(0))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from trainer_data import clusters
 
 from deepmech import over
-from deepmech.trainers import CNN, MLP, Training, run, train
+from deepmech.trainers import CNN, MLP, Training, train
 from deepmech.trainers.engines.compiled.mlp import CompiledMLP
 from deepmech.trainers.run import TrainerRun, true_products
 
@@ -74,9 +74,9 @@ def test_what_auto_chooses(monkeypatch):
     monkeypatch.delenv("DEEPMECH_DEVICE", raising=False)
     call = TrainerRun("train", seed=0, experiment="")
     assert call.select_engine() == ("compiled", "")
-    assert call.select_engine(slow="it is slower") == ("torch", "it is slower")
-    assert call.select_engine("CNN", slow="it is slower") == ("torch", "it does not know CNN")
-    monkeypatch.setattr("deepmech.trainers.run.require_device", lambda *of: True)
+    assert call.select_engine(slower="it is slower") == ("torch", "it is slower")
+    assert call.select_engine("CNN", slower="it is slower") == ("torch", "it does not know CNN")
+    monkeypatch.setattr("deepmech.trainers.run.select_device", lambda *of: ("cuda", True))
     assert [TrainerRun("train", seed=0, experiment="").select_engine(of)[0] for of in ("", "CNN")] == ["torch"] * 2
     with pytest.raises(ValueError, match="'compiled' knows no GPU"):
         TrainerRun("train", seed=0, experiment="", engine="compiled")
@@ -88,18 +88,33 @@ def test_what_auto_chooses(monkeypatch):
 
 @given(
     kinds=st.lists(st.sampled_from([None, "a", "b"]), min_size=1, max_size=12), most=st.none() | st.integers(1, 5),
-    room=st.floats(0.5, 6),
+    room=st.integers(1, 6),
 )  # fmt: skip
-def test_every_member_is_in_one_job_of_its_kind_and_as_many_as_asked_for_or_as_memory_holds(kinds, most, room):
-    call = TrainerRun("train", seed=0, experiment="")
-    jobs = call.jobs(kinds, most, lambda i: run.free_memory("cpu") / room)
+def test_every_member_is_in_one_job_of_its_kind_and_what_does_not_fit_is_done_in_halves(kinds, most, room):
+    call, sizes = TrainerRun("train", seed=0, experiment=""), list[int]()
+    jobs = call.jobs(kinds, most)
     assert sorted(i for job in jobs for i in job) == list(range(len(kinds)))
-    largest = most or max(1, int(room))
     for job in jobs:
-        assert len({kinds[i] for i in job}) == 1 and len(job) <= (largest if kinds[job[0]] else 1)
-    for kind in ("a", "b"):
-        sizes = [len(job) for job in jobs if kinds[job[0]] == kind]
-        assert all(size == largest for size in sizes[:-1])
+        assert len({kinds[i] for i in job}) == 1 and len(job) <= ((most or len(kinds)) if kinds[job[0]] else 1)
+    for kind in {"a", "b"} & set(kinds):
+        assert most or sum(kinds[job[0]] == kind for job in jobs) == 1
+
+    def work(job):
+        if len(job) > room:
+            raise torch.OutOfMemoryError("no room")
+        sizes.append(len(job))
+        return [10 * i for i in job]
+
+    assert call.run(work, jobs) == [10 * i for i in range(len(kinds))]
+    assert max(sizes) <= room and sum(sizes) == len(kinds)
+
+
+def test_one_member_that_does_not_fit_is_refused():
+    def work(job):
+        raise torch.OutOfMemoryError("no room")
+
+    with pytest.raises(ValueError, match="train: one of the networks does not fit into the memory of cpu"):
+        TrainerRun("train", seed=0, experiment="").run(work, [[0, 1, 2]])
 
 
 def test_precision_of_products_is_set_and_put_back():

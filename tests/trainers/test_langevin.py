@@ -117,14 +117,11 @@ def everything(at=slice(None), **how):
     return walk(dynamics, start, bent(), steps=40, record=[3, 20], waiting=[0, 15], seed=over("seed", [0, 1]), **how)
 
 
-def test_members_of_one_group_may_differ_in_every_number_but_shape(monkeypatch):
+def test_members_of_one_group_may_differ_in_every_number_but_shape():
     many, slow = everything(engine="torch"), everything(engine="compiled")
     assert (many.state == "diverged").all("seed").values.tolist() == [False, False, False, True, False]
     assert float(many.sigma.isel(cell=4).max()) < COLLAPSED
-    need = TorchWalk.bytes_per_member((4, 4, 4, 4, 1), 150, 40, "float64")
-    monkeypatch.setattr("deepmech.trainers.run.free_memory", lambda device: 3.5 * need)
-    for other in (slow, everything(engine="torch")):
-        xr.testing.assert_allclose(many, other, rtol=1e-7, atol=1e-14)
+    xr.testing.assert_allclose(many, slow, rtol=1e-7, atol=1e-14)
     for cell in range(5):
         alone = everything(slice(cell, cell + 1), engine="torch")
         xr.testing.assert_allclose(many.isel(cell=[cell]), alone, rtol=1e-7, atol=1e-14)

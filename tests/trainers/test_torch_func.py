@@ -19,7 +19,7 @@ from trainer_data import clusters, pictures
 
 from deepmech.core.random import Stream
 from deepmech.trainers import CNN, MLP, Training
-from deepmech.trainers.engines.torch_func import ModuleEnsemble, TorchEnsemble, module_signature
+from deepmech.trainers.engines.torch_func import ModuleEnsemble, module_signature
 from deepmech.trainers.modules import Convolutional, Dropout, LeakyReLU, instantiate
 from deepmech.trainers.rules import OPTIMIZERS
 from deepmech.trainers.specs import FactoryNetwork, Member
@@ -285,20 +285,6 @@ def test_dropouts_of_one_s_own_network_draw_apart_and_one_module_stays_one():
     many.stream.mask = lambda purpose, step, n, *rest: seen.setdefault((purpose, step), keep(purpose, step, n, *rest))
     many.step(1)
     assert {purpose for purpose, _ in seen} == {"dropout 1", "dropout 1 of 2", "dropout 2 of 2"}
-
-
-def test_the_estimate_of_memory_grows_with_everything_that_takes_memory():
-    data = clusters(90, 6, 3)
-    shared = TorchEnsemble.prepare(data, "float32")
-
-    def need(batch_size=None, **fields):
-        m = Member(MLP(**{"depth": 4, "width": 9} | fields), Training(batch_size=batch_size), 0)
-        return TorchEnsemble.bytes_per_member(m, shared)
-
-    assert need() < min(need(depth=5), need(width=10))
-    assert need(batch_size=10) < need(batch_size=20) < need(batch_size=None) == need(batch_size=500)
-    # Parameters, gradient and two moments at least; activations of every layer at least twice.
-    assert need() > 4 * (4 * (9 * 6 + 2 * 81 + 27) + 2 * 90 * 27)
 
 
 @pytest.mark.parametrize("network", [MLP(depth=4, width=5), CNN(convolutions=2, channels=3)], ids=["MLP", "CNN"])

@@ -338,7 +338,7 @@ def walk(
         group_members, starts = [members[i] for i in group], [prepared[i] for i in group]
         return run_walk(group_members, starts, data, schedule, engine, call.device)
 
-    rows = call.run(walked, _jobs(call, members, data, engine), "walks")
+    rows = call.run(walked, _jobs(call, members, engine), "walks")
     axes = {
         "count": ("waiting", "layer", "alive"), "within": ("waiting", "time", "chi", "layer", "alive"),
         "square": ("waiting", "time", "layer", "alive"), "fourth": ("waiting", "time", "layer", "alive"),
@@ -381,18 +381,11 @@ def _members(
     return call, data, members, engine
 
 
-def _jobs(call: TrainerRun, members: Sequence[WalkMember], data: Any, engine: str) -> list[list[int]]:
-    """One walker each, or with torch as many of one shape as the memory holds, one group after another."""
-    if engine == "compiled":
-        return call.jobs([None] * len(members))
-
-    def need(i: int) -> int:
-        one = members[i]
-        batch = min(len(data.x), max(int(one.dynamics.batch_size), int(one.preparation.batch_size)))
-        return TorchWalk.bytes_per_member(one.sizes(data), len(data.x), batch, one.dynamics.dtype)
-
-    call.workers = 1
-    return call.jobs([member.shape for member in members], need=need)
+def _jobs(call: TrainerRun, members: Sequence[WalkMember], engine: str) -> list[list[int]]:
+    """One walker each, or with torch all of one shape, one group after another."""
+    if engine == "torch":
+        call.workers = 1
+    return call.jobs([member.shape if engine == "torch" else None for member in members])
 
 
 def _stacked(
@@ -418,7 +411,7 @@ def _prepared(call: TrainerRun, members: list[WalkMember], data: Any, engine: st
     def fit(group: list[int]) -> list[Prepared]:
         return run_preparation([starters[i] for i in group], data, engine, call.device)
 
-    prepared = dict(zip(firsts, call.run(fit, _jobs(call, starters, data, engine), "preparations"), strict=True))
+    prepared = dict(zip(firsts, call.run(fit, _jobs(call, starters, engine), "preparations"), strict=True))
     return [prepared[json.dumps(m.start)] for m in members]
 
 

@@ -25,7 +25,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from deepmech.core.random import Stream
-from deepmech.trainers.specs import CNN, DROPOUT, MOST_DROPPED, FactoryNetwork, Member, layer_weights
+from deepmech.trainers.specs import CNN, DROPOUT, MOST_DROPPED, FactoryNetwork, Member, layer_weights, name_of
 
 
 class Network(nn.Module):
@@ -366,29 +366,20 @@ def _built(factory: Callable[..., nn.Module], stream: Stream, arguments: Mapping
     return module
 
 
-def name_of(factory: Any) -> str:
-    """What a factory is called, for messages and records."""
-    return str(getattr(factory, "__qualname__", None) or type(factory).__qualname__)
-
-
 def require_new(members: Sequence[Member]) -> None:
     """A ValueError if networks of different seeds, made by a user's factory, have modules or trained parameters in
     common: they would all start from the same weights."""
-    first = members[0]
-    assert isinstance(first.network, FactoryNetwork)
-    others = [m for m in members if m.seed != first.seed]
-    alike = [m for m in others if repr(m.network.arguments) == repr(first.network.arguments)]  # type: ignore[union-attr]
-    if not others:
+    firsts = list({m.seed: m for m in reversed(members)}.values())[::-1]  # of each seed, which have equal arguments
+    if len(firsts) == 1:
         return
-    one, two = (_built(m.network.factory, m.stream, m.network.arguments) for m in (first, (alike or others)[0]))  # type: ignore[union-attr]
-    parts = {id(p): name for name, p in one.named_parameters() if p.requires_grad}
-    common = [parts[id(p)] for p in two.parameters() if id(p) in parts]
-    if one is two or common:
-        what = "the same module" if one is two else f"modules with one and the same parameter {common[0]!r}"
+    factory = firsts[0].network.factory  # type: ignore[union-attr]
+    one, two = (_built(factory, m.stream, m.network.arguments) for m in firsts[:2])  # type: ignore[union-attr]
+    trained = {id(p) for p in one.parameters() if p.requires_grad}
+    if one is two or any(id(p) in trained for p in two.parameters()):
+        what = "the same module" if one is two else "modules with the same parameters"
         raise ValueError(
-            f"train: {name_of(first.network.factory)} returns {what} for the seeds {first.seed} and "
-            f"{(alike or others)[0].seed}: make a new module in every call; if all are to start from equal weights, "
-            "return copy.deepcopy(module)"
+            f"train: {name_of(factory)} returns {what} for the seeds {firsts[0].seed} and {firsts[1].seed}: make a new "
+            "module in every call; if all are to start from equal weights, return copy.deepcopy(module)"
         )
 
 

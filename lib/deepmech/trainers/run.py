@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -29,23 +29,6 @@ from deepmech.core.specs import Spec, encode
 from deepmech.trainers.samples import Samples, SignedSamples
 
 T = TypeVar("T")
-Array = np.ndarray | torch.Tensor
-#: In evaluation mode: features of the input and of every hidden layer, each (n, units), in a user's own network by the
-#: layer's name, and the output, (n, outputs).
-Features = tuple[Sequence[Array] | Mapping[str, Array], Array]
-
-
-class Engine(Protocol):
-    """What trains one member, or several of one shape side by side; they are numbered in their order."""
-
-    def step(self, epoch: int) -> np.ndarray:
-        """One pass over the training set, the ``epoch``-th from 1; each member's mean loss over its steps, (members,).
-
-        The loss of a step is taken before its update; one that is not finite says that the member has diverged.
-        """
-
-    def features(self, x: np.ndarray, member: int = 0) -> Features:
-        """What the layers of one member make of samples (n, …)."""
 
 
 class Cancelled(Exception):
@@ -63,14 +46,6 @@ def check_cancelled() -> None:
     stop = getattr(_here, "stop", None)
     if stop is not None and stop.is_set():
         raise Cancelled
-
-
-def aligned(size: int, dtype: Any) -> np.ndarray:
-    """Zeros that begin where a line of the cache does: a vector that lies across two lines takes twice the time."""
-    line, item = 64, np.dtype(dtype).itemsize
-    raw = np.zeros(size * item + line, np.uint8)
-    start = -raw.ctypes.data % line
-    return raw[start : start + size * item].view(dtype)
 
 
 def require_spec(what: str, value: Any, *kinds: type) -> None:
@@ -146,13 +121,10 @@ class TrainerRun:
         why = "it runs on CPUs" if self.on_gpu else f"it does not know {unknown}" if unknown else slower
         return ("torch", why) if why else ("compiled", "")
 
-    def jobs(
-        self, kinds: Sequence[Hashable], most: int | None = None, need: Callable[[int], float] | None = None
-    ) -> list[list[int]]:
+    def jobs(self, kinds: Sequence[Hashable], most: int | None = None) -> list[list[int]]:
         """Members by number, cut into what is trained at once: those of one kind, at most ``most``.
 
-        None for ``most`` is as many as fit into the memory that is free, where a member takes about ``need`` bytes. A
-        member whose kind is None is trained alone.
+        A member whose kind is None is trained alone.
         """
         alike: dict[Hashable, list[int]] = {}
         for i, kind in enumerate(kinds):
@@ -160,8 +132,6 @@ class TrainerRun:
         cut = []
         for group in alike.values():
             size = most or len(group)
-            if most is None and need is not None and len(group) > 1:
-                size = max(1, int(free_memory(self.device) // need(group[0])))
             cut += [group[i : i + size] for i in range(0, len(group), size)]
         return cut
 
@@ -172,22 +142,26 @@ class TrainerRun:
 
         Jobs run beside one another, each on one thread: products of this size gain little from more, and a sum that is
         cut among threads rounds according to their number. Attention is made of products, the one kind vmap knows.
+
+        A job that does not fit into the memory of a GPU is done in halves.
         """
         done: dict[int, T] = {}
         hidden, stop = not sys.stderr.isatty(), threading.Event()
 
         def watched(job: list[int]) -> Sequence[T]:
             _here.stop = stop
+            check_cancelled()
             try:
-                check_cancelled()
                 return work(job)
             except torch.OutOfMemoryError as error:
-                raise ValueError(
-                    f"{self.caller}: {len(job)} {what} at once do not fit into the memory of {self.device}: give a "
-                    "smaller batch_size, or, of train, an ensemble_size"
-                ) from error
-            finally:
-                del _here.stop
+                if len(job) == 1:
+                    raise ValueError(
+                        f"{self.caller}: one of the {what} does not fit into the memory of {self.device}: give a "
+                        "smaller batch_size"
+                    ) from error
+            torch.cuda.empty_cache()  # of what the attempt held, now that its error is gone
+            half = len(job) // 2
+            return [*watched(job[:half]), *watched(job[half:])]
 
         with (
             one_thread(),
@@ -258,37 +232,30 @@ def record_steps(caller: str, record: Any, last: int, name: str, least: int = 0)
     return checks.check_ints(f"{caller}: record", record, least, last, rising=True, allowed=allowed)
 
 
-def require_device(name: Any, caller: str = "train", field: str = "device") -> bool:
-    """Whether ``name`` is a GPU; a ValueError unless it is there."""
-    given = f"{caller}: {field} = {checks.short_repr(name)}"
-    if not isinstance(name, str) or not re.fullmatch(r"cpu|cuda(:[0-9]+)?", name):
-        raise ValueError(f"{given}: must be 'cpu', 'cuda' or 'cuda:0', 'cuda:1', …")
-    if name == "cpu":
-        return False
-    if not torch.cuda.is_available():
-        why = "is built without CUDA" if torch.version.cuda is None else "finds no usable GPU (see nvidia-smi)"
-        raise ValueError(f"{given}: this PyTorch {why}; use device='cpu'")
-    if int(name.partition(":")[2] or 0) >= torch.cuda.device_count():
-        raise ValueError(f"{given}: there are {torch.cuda.device_count()} GPUs, numbered from 0")
-    return True
-
-
 def device_in_words(name: str) -> str:
     """The device as provenance names it: ``"cpu"``, or the GPU's model."""
     return name if name == "cpu" else f"{name} ({torch.cuda.get_device_name(name)})"
 
 
-def select_device(device: str | torch.device | None, caller: str) -> tuple[str, bool]:
-    """``device``, or what the environment variable ``DEEPMECH_DEVICE`` names, or the CPU; and whether it is a GPU."""
+def select_device(device: Any, caller: str) -> tuple[str, bool]:
+    """``device``, or what the environment variable ``DEEPMECH_DEVICE`` names, or the CPU; and whether it is a GPU.
+
+    A ValueError unless it is there.
+    """
     named = os.environ.get("DEEPMECH_DEVICE")
     field, name = ("DEEPMECH_DEVICE", named) if device is None and named else ("device", device)
     name = "cpu" if name is None else str(name) if isinstance(name, torch.device) else name
-    return name, require_device(name, caller, field)
-
-
-def free_memory(device: str) -> float:
-    """Bytes that a group of members may take: 2 GiB on a CPU, seven tenths of what is free on a GPU."""
-    return 2**31 if device == "cpu" else 0.7 * torch.cuda.mem_get_info(device)[0]
+    given = f"{caller}: {field} = {checks.short_repr(name)}"
+    if not isinstance(name, str) or not re.fullmatch(r"cpu|cuda(:[0-9]+)?", name):
+        raise ValueError(f"{given}: must be 'cpu', 'cuda' or 'cuda:0', 'cuda:1', …")
+    if name == "cpu":
+        return name, False
+    if not torch.cuda.is_available():
+        why = "is built without CUDA" if torch.version.cuda is None else "finds no usable GPU (see nvidia-smi)"
+        raise ValueError(f"{given}: this PyTorch {why}; use device='cpu'")
+    if int(name.partition(":")[2] or 0) >= torch.cuda.device_count():
+        raise ValueError(f"{given}: there are {torch.cuda.device_count()} GPUs, numbered from 0")
+    return name, True
 
 
 @contextmanager

@@ -4,19 +4,14 @@ and :class:`Member`, one network of them, with plain numbers and what it draws f
 
 from __future__ import annotations
 
-import hashlib
-import sys
-import sysconfig
+import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from itertools import pairwise
-from pathlib import Path
-from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-import torch
 import xarray as xr
 
 from deepmech.core import checks, specs
@@ -308,90 +303,27 @@ class SingleSample(Spec):
             object.__setattr__(self, "class_weights", tuple(float(w) for w in weights))
 
 
-def code_of(value: Any) -> str:
-    """Sixteen hexadecimal digits of what a function or class does.
+def name_of(factory: Any) -> str:
+    """What a factory is called, for messages and records."""
+    return str(getattr(factory, "__qualname__", None) or type(factory).__qualname__)
 
-    They stand for its code, for its defaults and what it closes over, and for all that it names: functions, classes and
-    values, in modules of the user's own too. For installed packages their versions stand.
+
+def code_of(factory: Any) -> str | None:
+    """Sixteen hexadecimal digits of the source text of a function or class, and None where there is none to be read.
+
+    They do not stand for what the text names: other functions, values around it, modules.
 
     Examples
     --------
-    >>> one, same, other = (eval(f"lambda x: x + {n}", {"__name__": "mine"}) for n in (1, 1, 2))
-    >>> code_of(one) == code_of(same) != code_of(other)
+    >>> code_of(name_of) == code_of(name_of) != code_of(code_of)
     True
     """
-    return specs.digest(_content(value, {}))
-
-
-def _content(value: Any, seen: dict[int, Any]) -> Any:
-    """``value`` as lists and texts; ``seen`` keeps alive all that was met, so that no two have one ``id``."""
-    if value is None or isinstance(value, str | bytes | int | float | complex):
-        return repr(value)
-    if not isinstance(value, tuple | frozenset | CodeType):  # which may be shared, and hold no circle
-        if id(value) in seen:
-            return f"met as number {list(seen).index(id(value))}"
-        seen[id(value)] = value
-
-    def parts(*values: Any) -> list[Any]:
-        return [_content(v, seen) for v in values]
-
-    name = str(getattr(value, "__qualname__", None) or type(value).__qualname__)
-    if isinstance(value, dict):
-        return [name, *([str(k), *parts(v)] for k, v in value.items())]
-    if isinstance(value, set | frozenset):
-        return [name, sorted(map(str, parts(*value)))]
-    if isinstance(value, tuple | list):
-        return [name, *parts(*value)]
-    if torch.is_tensor(value):
-        value = value.detach().cpu().numpy()
-    if isinstance(value, np.ndarray | np.generic):
-        return [str(value.dtype), list(value.shape), hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()]
-    if isinstance(value, CodeType):
-        return [value.co_code.hex(), *parts(value.co_consts), list(value.co_names), list(value.co_varnames)]
-    if isinstance(value, partial):
-        return ["partial", *parts(value.func, value.args, value.keywords)]
-    if isinstance(value, property | staticmethod | classmethod):
-        return [name, *parts(*(getattr(value, part, None) for part in ("fget", "fset", "__func__")))]
-    if isinstance(value, MethodType):
-        return ["method", *parts(value.__func__, value.__self__)]
-    if isinstance(value, torch.nn.Module):
-        return [repr(value), *parts(dict(value.state_dict()), *map(type, value.modules()))]
-    home = str(value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None))
-    if isinstance(value, ModuleType) or _installed(home):
-        text = name if isinstance(value, type | FunctionType) else repr(value)
-        return [home, name if " at 0x" in text or isinstance(value, ModuleType) else text]
-    if isinstance(value, FunctionType):
-        return parts(value.__code__, value.__defaults__, value.__kwdefaults__, *_referenced(value))
-    if isinstance(value, type):
-        ignored = ("__dict__", "__weakref__", "__doc__", "__module__", "__firstlineno__")
-        return [name, *parts({k: v for k, v in vars(value).items() if k not in ignored}, *value.__bases__)]
-    return [name, *parts(getattr(value, "__dict__", {}), type(value))]
-
-
-def _referenced(function: FunctionType) -> list[Any]:
-    """What a function closes over, and what else its names mean, also within functions inside it."""
-    names, codes = list[str](), [function.__code__]
-    while codes:
-        code = codes.pop()
-        names += code.co_names
-        codes += [const for const in code.co_consts if isinstance(const, CodeType)]
-    closure = [cell.cell_contents for cell in function.__closure__ or () if cell != CellType()]
-    values = [function.__globals__[name] for name in names if name in function.__globals__]
-    for module in [value for value in values if isinstance(value, ModuleType) and not _installed(value.__name__)]:
-        values += [getattr(module, name) for name in names if hasattr(module, name)]
-    return closure + values
-
-
-@cache
-def _installed(module: str) -> bool:
-    """Whether a module comes with Python or with a package, and not from a user's own folder or notebook."""
-    top = module.partition(".")[0]
-    if top == "__main__":
-        return False
-    if top == "deepmech" or top in sys.stdlib_module_names:
-        return True
-    file = getattr(sys.modules.get(module), "__file__", None)
-    return file is not None and any(Path(file).is_relative_to(sysconfig.get_path(p)) for p in ("purelib", "platlib"))
+    while isinstance(factory, partial):
+        factory = factory.func
+    try:
+        return specs.digest(inspect.getsource(factory if hasattr(factory, "__qualname__") else type(factory)))
+    except (OSError, TypeError):
+        return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -402,10 +334,10 @@ class FactoryNetwork(Spec):
     arguments: Mapping[str, Any]
 
     def to_json(self) -> dict[str, Any]:
-        """The factory by its name, and sixteen hexadecimal digits of its code; nothing turns this back."""
-        name = str(getattr(self.factory, "__qualname__", None) or type(self.factory).__qualname__)
+        """The factory by its name, and sixteen hexadecimal digits of its text; nothing turns this back."""
         arguments = {k: encode(v) for k, v in self.arguments.items()}
-        return {"spec": "FactoryNetwork", "factory": name, "code": code_of(self.factory), "arguments": arguments}
+        code = code_of(self.factory)
+        return {"spec": "FactoryNetwork", "factory": name_of(self.factory), "code": code, "arguments": arguments}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:
@@ -453,17 +385,19 @@ class Member:
 
     def settings(self, epoch: int) -> Settings:
         """What holds in epoch ``epoch`` (from 1) by the specs and the schedule."""
-        t = self.training
-        values: dict[str, Any] = {
-            "dropout": 0.0 if isinstance(self.network, FactoryNetwork) else self.network.dropout,
+        t, network = self.training, self.network
+        now: dict[str, Any] = {
+            "dropout": 0.0 if isinstance(network, FactoryNetwork) else network.dropout,
             "learning_rate": t.learning_rate,
             "data_noise": t.data_noise,
             "label_noise": t.label_noise,
         }
-        values.update({field: value for start, field, value in sorted(t.schedule) if epoch >= start})
-        if values["label_noise"] is None:
-            values["label_noise"] = values["data_noise"]
-        return Settings(**{k: float(v) for k, v in values.items()})
+        for start, field, value in sorted(t.schedule):
+            if epoch >= start:
+                now[field] = value
+        if now["label_noise"] is None:
+            now["label_noise"] = now["data_noise"]
+        return Settings(*map(float, now.values()))
 
     def rates(self, dropout: float) -> float | list[float]:
         """Dropout of each hidden layer of an MLP whose ``dropout`` is that at present; of others, of all layers."""

@@ -40,95 +40,64 @@ Tensors = dict[str, torch.Tensor]
 COMMON = ("optimizer", "batch_size", "epochs", "loss", "dtype")
 
 
-def trial_pass(module: nn.Module, x: torch.Tensor) -> float:
-    """About how many bytes a training step keeps for each sample, from a pass of a few samples ``x``.
+def check_module(module: nn.Module, x: torch.Tensor) -> None:
+    """Run copies of a network of a user's own on a few samples ``x``, in training and in evaluation mode.
 
-    A ValueError if the module draws random numbers by itself: they would depend on who else is being trained.
+    A ValueError if it does not take them, returns something else than (samples, outputs), or draws random numbers by
+    itself: they would depend on who else is being trained.
     """
-    module, drawn, plain = copy.deepcopy(module).to(x.device).train(), [0], copy.deepcopy(module).to(x.device).eval()
-
-    def keep_all(which: torch.Tensor, below: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
-        drawn.append(int(np.prod(shape)))
-        return torch.ones((1, *shape), dtype=torch.bool, device=x.device)
-
-    for name, part in dropouts(module).items():
-        draw_from(name, part, keep_all, lambda: torch.tensor(0, device=x.device))
-    kept: dict[int, int] = {}
-
-    def keep(tensor: torch.Tensor) -> torch.Tensor:
-        storage = tensor.untyped_storage()
-        kept[storage.data_ptr()] = storage.nbytes()
-        return tensor
-
-    with GENERATORS:
+    kind = type(module).__name__
+    for training in (True, False):
+        one = copy.deepcopy(module).to(x.device).train(training)
+        for name, part in dropouts(one).items():
+            draw_from(name, part, _keep_all, lambda: torch.tensor(0, device=x.device))
+        random_parts = _watch_random(one, x.device)
         try:
-            with (
-                torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor),
-                _Draws(module, x.device) as seen,
-            ):
-                output = module(x.clone())
-            with torch.no_grad(), _Draws(plain, x.device) as measured:
-                plain(x.clone())
+            with GENERATORS:
+                output = one(x.clone())
         except (RuntimeError, IndexError, TypeError, ValueError) as error:
             message = str(error).strip().splitlines() or [type(error).__name__]
             if message[0].startswith("train: "):
                 raise
             if "more than 1 value per channel" in message[0] and len(x) == 1:
                 raise ValueError(
-                    f"Training.batch_size: leaves a batch of one sample, which a BatchNorm of {type(module).__name__} "
-                    "cannot normalise; choose a size that leaves at least two"
+                    f"Training.batch_size: leaves a batch of one sample, which a BatchNorm of {kind} cannot normalise; "
+                    "choose a size that leaves at least two"
                 ) from error
+            raise ValueError(f"train: {kind} does not take samples of shape {tuple(x.shape)}: {message[0]}") from error
+        if random_parts:
+            when = "training" if training else "it is measured"
             raise ValueError(
-                f"train: {type(module).__name__} does not take samples of shape {tuple(x.shape)}: {message[0]}"
-            ) from error
-    if seen.by or measured.by:
-        when = "training" if seen.by else "it is measured"
-        raise ValueError(
-            f"train: {seen.by or measured.by} draws random numbers by itself while {when}: use nn.Dropout modules, "
-            "whose masks come from the member's own stream, and no functional dropout or dropout inside attention"
-        )
-    if not isinstance(output, torch.Tensor) or output.ndim != 2 or len(output) != len(x):
-        shape = tuple(output.shape) if isinstance(output, torch.Tensor) else type(output).__name__
-        raise ValueError(
-            f"train: {type(module).__name__} returns {shape} for {len(x)} samples: must be (samples, outputs)"
-        )
-    weights = {p.untyped_storage().data_ptr() for p in module.parameters()}
-    return (sum(size for at, size in kept.items() if at not in weights) + 24 * max(drawn)) / len(x)
+                f"train: {kind}{random_parts[0]} draws random numbers by itself while {when}: use nn.Dropout modules, "
+                "whose masks come from the member's own stream, and no functional dropout or dropout inside attention"
+            )
+        if not isinstance(output, torch.Tensor) or output.ndim != 2 or len(output) != len(x):
+            shape = tuple(output.shape) if isinstance(output, torch.Tensor) else type(output).__name__
+            raise ValueError(f"train: {kind} returns {shape} for {len(x)} samples: must be (samples, outputs)")
 
 
-def _random_states(device: torch.device) -> tuple[Any, ...]:
-    """Where all generators are that a module might draw from without being told."""
-    states = [torch.get_rng_state()] + ([torch.cuda.get_rng_state(device)] if device.type == "cuda" else [])
-    return random.getstate(), pickle.dumps(np.random.get_state()), [s.numpy().tobytes() for s in states]  # noqa: NPY002
+def _keep_all(which: torch.Tensor, below: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
+    """A mask that drops nothing."""
+    return torch.ones((1, *shape), dtype=torch.bool, device=which.device)
 
 
-class _Draws:
-    """Finds out which part of a module draws random numbers, ``by``, if any does inside ``with``: the innermost one."""
+def _watch_random(module: nn.Module, device: torch.device) -> list[str]:
+    """A list that fills with the parts of ``module`` that draw random numbers while it runs, innermost first."""
+    found, before = list[str](), list[Any]()
 
-    def __init__(self, module: nn.Module, device: torch.device) -> None:
-        self.module, self.device, self.by, self.handles = module, device, "", list[Any]()
-        self.before: list[Any] = []
+    def states() -> tuple[Any, ...]:
+        drawn_by_torch = [torch.get_rng_state(), *([torch.cuda.get_rng_state(device)] if device.type == "cuda" else [])]
+        return random.getstate(), pickle.dumps(np.random.get_state()), [s.tolist() for s in drawn_by_torch]  # noqa: NPY002
 
-    def __enter__(self) -> _Draws:
-        for name, part in self.module.named_modules():
-            if not isinstance(part, torch.jit.ScriptModule):  # take no hooks
-                self.handles.append(part.register_forward_pre_hook(lambda *_: self._begin()))
-                self.handles.append(part.register_forward_hook(lambda part, *_, name=name: self._end(name, part)))
-        self._begin()
-        return self
+    def end(part: nn.Module, name: str) -> None:
+        if before.pop() != states():
+            found.append(f"'s module {name!r} ({type(part).__name__})" if name else "")
 
-    def __exit__(self, *failure: Any) -> None:
-        self._end("", self.module)
-        for handle in self.handles:
-            handle.remove()
-
-    def _begin(self) -> None:
-        self.before.append(_random_states(self.device))
-
-    def _end(self, name: str, part: nn.Module) -> None:
-        if self.before.pop() != _random_states(self.device) and not self.by:
-            inner = f"'s module {name!r} ({type(part).__name__})" if name else ""
-            self.by = f"{type(self.module).__name__}{inner}"
+    for name, part in module.named_modules():
+        if not isinstance(part, torch.jit.ScriptModule):  # take no hooks
+            part.register_forward_pre_hook(lambda *_: before.append(states()))
+            part.register_forward_hook(lambda part, *_, name=name: end(part, name))
+    return found
 
 
 def module_signature(module: nn.Module) -> tuple[Any, ...]:
@@ -312,15 +281,6 @@ class TorchEnsemble:
         """What the members of an ensemble have in common."""
         return module_signature(cls.module(member, shared)), *(getattr(member.training, name) for name in COMMON)
 
-    @classmethod
-    def bytes_per_member(cls, member: Member, shared: dict[str, Any]) -> int:
-        """About what one member of an ensemble takes at the height of a step, in bytes."""
-        module, n, size = cls.module(member, shared), len(shared["x"]), member.training.batch_size
-        batch, item = n if size is None else min(n, int(size)), torch.finfo(shared["dtype"]).bits // 8
-        numbers = sum(t.numel() for t in chain(module.parameters(), module.buffers()))
-        x = shared["x"][:4]
-        return 10 * item * numbers + batch * (4 * item * x[0].numel() + 2 * round(trial_pass(module, x)))
-
     def __init__(
         self,
         members: Sequence[Member],
@@ -334,10 +294,10 @@ class TorchEnsemble:
         modules = [self.module(m, shared) for m in members]
         first, n = members[0].training, len(shared["x"])
         if isinstance(members[0].network, FactoryNetwork):
-            trial_pass(modules[0], shared["x"][:4])
+            check_module(modules[0], shared["x"][:4])
             size = n if first.batch_size is None else min(n, int(first.batch_size))
             if 1 in (size, n % size):
-                trial_pass(modules[0], shared["x"][:1])
+                check_module(modules[0], shared["x"][:1])
         self.ensemble = ModuleEnsemble(modules, self.dtype, self.device)
         self.loss, self.optimizer = LOSSES[str(first.loss)], OPTIMIZERS[str(first.optimizer)]
         # Members with the same seed see the same numbers: they are drawn once for each seed.

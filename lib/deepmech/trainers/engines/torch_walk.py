@@ -52,13 +52,6 @@ class TorchWalk:
         self.x = F.pad(self.samples, (0, 0, 0, missing)).to(self.type).view(1, -1, size, self.sizes[0])
         self.y = F.pad(self.labels, (0, missing)).to(self.type).view(1, -1, size)
 
-    @staticmethod
-    def bytes_per_member(sizes: Sequence[int], n: int, batch: int, dtype: str) -> int:
-        """About what one member takes at the height of a step, in bytes; ``batch`` is the largest one of descents."""
-        item, units = np.dtype(TYPES[dtype]).itemsize, sum(sizes) + 3 * max(sizes)
-        blocks = -(-n // min(BLOCK, n))
-        return item * (blocks * (min(BLOCK, n) * units + n_weights(sizes)) + batch * units) + 200 * n_weights(sizes)
-
     @property
     def w(self) -> np.ndarray:
         """Weights, (members, N), float64."""

@@ -24,8 +24,8 @@ from numba import types
 
 from deepmech.core.compiled import Floats, Ints, Whole, Word, intrinsic, njit
 from deepmech.core.random import Stream, fill_bits, fill_normal, stream_id
-from deepmech.trainers.engines.compiled.tiles import BYTES, INSIDE, OPTIONS, Vectors, select_size
-from deepmech.trainers.run import aligned, check_cancelled
+from deepmech.trainers.engines.compiled.tiles import BYTES, INSIDE, OPTIONS, Vectors, aligned, select_size
+from deepmech.trainers.run import check_cancelled
 
 ROWS, WIDE, SQUARE = 6, 4, 4
 """Largest tile of :func:`rows` (rows, vectors) and side of that of :func:`pairs`. Every size is compiled, so there are

@@ -15,8 +15,8 @@ import numpy as np
 
 from deepmech.core.compiled import Floats, Ints, njit
 from deepmech.trainers.engines.compiled.lenet_vectors import axpy, dot_then_axpy, nothing, rows, taps
-from deepmech.trainers.engines.compiled.tiles import INSIDE, OPTIONS
-from deepmech.trainers.run import aligned, check_cancelled
+from deepmech.trainers.engines.compiled.tiles import INSIDE, OPTIONS, aligned
+from deepmech.trainers.run import check_cancelled
 
 SIDE = 32
 IMAGE = SIDE * SIDE + 16

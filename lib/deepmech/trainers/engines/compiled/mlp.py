@@ -23,6 +23,7 @@ activation); each kind is compiled when a network first wants it.
 
 from __future__ import annotations
 
+import operator
 from dataclasses import fields
 from typing import Any, NamedTuple
 
@@ -852,11 +853,11 @@ class CompiledMLP:
         assert isinstance(member.network, MLP)
         self.member, self.spec, self.shared = member, member.network, shared
         self.sizes = member.sizes(shared["n_inputs"], shared["n_classes"] or 1)
-        self.normed = bool(self.spec.batch_norm)
+        self.normed, self.scale = bool(self.spec.batch_norm), member.scale
         self.dtype = str(member.training.dtype)
         self.net = self._net()
         self.data = Data(shared["raw"], shared["targets"], str(member.training.loss) == "mse")
-        self.work, self._made_for = self._buffers(0, 0, False, False), (0, 0, False, False)
+        self.work, self._made_for = self._buffers(0, 0, False, False), tuple[Any, ...]((0, 0, False, False))
         self.masked = np.array([stream_id(f"dropout {i}") for i in range(1, len(self.sizes) - 1)], np.uint64)
 
     def _net(self) -> Net:
@@ -933,13 +934,13 @@ class CompiledMLP:
         """Workspace, and what holds in the steps over the samples in ``order``; their random numbers are drawn."""
         n, spec, shared, stream = len(self.data.x), self.member.training, self.shared, self.member.stream
         need = size, -(-len(order) // size), now.dropout > 0, now.data_noise > 0
-        if any(wanted > has for wanted, has in zip(need, self._made_for, strict=True)):
-            self._made_for = tuple(map(max, zip(need, self._made_for, strict=True)))  # type: ignore[assignment]
+        if any(map(operator.gt, need, self._made_for)):
+            self._made_for = tuple(map(max, need, self._made_for))
             self.work = self._buffers(*self._made_for)
         work, steps, key = self.work, need[1], np.uint64(stream.key)
         rates, wrong = np.array(self.member.rates(now.dropout)), round(now.label_noise * 65536)
         drop = np.round(rates * 65536).astype(np.int64)
-        positive = 1 / (1 - rates) * self.member.scale
+        positive = 1 / (1 - rates) * self.scale
         labels = shared["y"][order] if shared["n_classes"] else shared["y"]
 
         def purpose(name: str) -> np.uint64:
@@ -994,7 +995,7 @@ class CompiledMLP:
         if self.normed:
             self._evaluate_norm(0, below)
         features = [below[:, : sizes[0]]]
-        slope, scale = (np.dtype(self.dtype).type(v) for v in (self.spec.slope, self.member.scale))
+        slope, scale = (np.dtype(self.dtype).type(v) for v in (self.spec.slope, self.scale))
         for i in range(1, last + 1):
             h = matrix(len(x), sizes[i], self.dtype)
             rows = net.p[net.weight[i] : net.weight[i] + sizes[i - 1] * net.padded[i]]

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import product
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba.core import cgutils
 
@@ -27,6 +28,14 @@ OPTIONS = {**KERNEL, "cache": True}
 INSIDE = {**OPTIONS, "no_cpython_wrapper": True}
 BYTES = 64
 """Length of a vector unless another is asked for: one AVX-512 register, two of AVX2, four of NEON."""
+
+
+def aligned(size: int, dtype: Any) -> np.ndarray:
+    """Zeros that begin where a line of the cache does: a vector that lies across two lines takes twice the time."""
+    line, item = 64, np.dtype(dtype).itemsize
+    raw = np.zeros(size * item + line, np.uint8)
+    start = -raw.ctypes.data % line
+    return raw[start : start + size * item].view(dtype)
 
 
 class Vectors:
