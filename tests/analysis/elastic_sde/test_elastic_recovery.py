@@ -49,7 +49,6 @@ def test_errors_are_root_mean_squares_of_the_own_model_by_the_largest_effect():
     np.testing.assert_allclose(found.low, [[0.15, 0.1]] * 2)  # equal logs
     straight = np.sqrt((np.linspace(0, 1, 80) ** 2).mean())  # of effects that are never seen
     np.testing.assert_allclose(found.null.sel(effect="A"), straight)
-    assert recovery.bias(of_l, "A", "L-program") == pytest.approx(-0.2)
 
 
 def test_the_local_slope_is_the_exponent_and_the_index_is_not():

@@ -16,7 +16,6 @@ from deepmech.simulators.elastic_sde import ElasticSDE, PowerLaw, train_discrete
 
 __all__ = [
     "ESTIMATORS",
-    "bias",
     "error",
     "known_model",
     "recovered_by_both",
@@ -160,11 +159,6 @@ def recovery_error(names: Sequence[str], isotropic: xr.Dataset, logits: xr.Datas
     nothing = all_of({model: one.assign({name: 0 * one[name] for name in names}) for model, one in by_model.items()})
     value = (own**2).mean("log") ** 0.5
     return replace(estimate(own, "log", "symmetric", at=value), value=value, null=nothing.mean("log"))
-
-
-def bias(recovered: xr.Dataset, name: str, model: str) -> float:
-    """Mean distance from the truth, with its sign, over logs and times."""
-    return float((recovered[name] - recovered[f"{name}_true"]).mean(("log", "time")).sel(model=model))
 
 
 def tail_indices(exponents: Sequence[float], strengths: Sequence[float]) -> xr.Dataset:

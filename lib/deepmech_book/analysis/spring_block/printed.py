@@ -67,13 +67,11 @@ def rms(difference: xr.DataArray) -> float:
     return float((difference**2).mean() ** 0.5)
 
 
-def accuracy_off(made: xr.Dataset, theirs: xr.Dataset) -> float:
-    """Root mean square distance from the printed accuracies over all cells, in percentage points."""
-    return rms(_points(made, theirs))
-
-
 def times_as_far(one: xr.Dataset, other: xr.Dataset, theirs: xr.Dataset) -> Estimate:
-    """:func:`accuracy_off` of one set of networks over that of another, with an interval over the cells."""
+    """Root mean square distance from the printed accuracies of one set of networks over that of another.
+
+    The interval is over the cells.
+    """
     far = xr.Dataset({name: _points(made, theirs) for name, made in (("one", one), ("other", other))})
     cells = far.stack(cell=far["one"].dims).reset_index("cell", drop=True)
     ratio = estimate(cells, "cell", "symmetric", of=lambda some: float(np.log(rms(some["one"]) / rms(some["other"]))))
@@ -81,7 +79,8 @@ def times_as_far(one: xr.Dataset, other: xr.Dataset, theirs: xr.Dataset) -> Esti
 
 
 def beside_best_epoch(made: xr.Dataset, along: xr.Dataset, theirs: xr.Dataset) -> Estimate:
-    """:func:`accuracy_off` of networks, beside that of others at the ``at_epoch`` at which it is smallest.
+    """Root mean square distance from the printed accuracies, in percentage points, beside that of other networks at the
+    ``at_epoch`` at which it is smallest.
 
     Its intervals are over the cells, and the best epoch is chosen anew without each of these.
     """
