@@ -18,6 +18,7 @@ from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
 
 from deepmech import plots
+from deepmech.core.estimates import Estimate
 from deepmech.plots import style
 from deepmech_book import RECORD, figures
 from deepmech_book.figures.picture import Picture, _slim
@@ -62,7 +63,7 @@ def test_what_is_drawn_can_be_taken_away(tmp_path, monkeypatch):
     rows = pd.read_csv(kept[".csv"]).set_index(["array", "noise"])["value"]
     for name, drawn in {"data": curve + 0.1, "low": curve, "high": curve + 0.2, "theory": curve}.items():
         assert np.allclose(rows[name], drawn, rtol=5e-9, atol=0)
-    assert rows.index[-1] == ("theory", 0.4)
+    assert list(rows.index.unique("array")) == ["data", "theory", "low", "high"]
     Picture(line, alt="One line peaks.")._repr_mimebundle_()
     assert sorted(p.name for p in (tmp_path / "own").glob("02*")) == ["02.svg"]
 
@@ -182,6 +183,13 @@ def drawn(name: str) -> Picture:
 
 def test_nothing_public_is_left_out_here():
     assert ALL.keys() == set(figures.NAMES), "an example of each in ALL, and its name in the module's __all__"
+
+
+def test_an_estimate_is_drawn_as_its_value_with_its_interval():
+    found = Estimate(curve, curve - 0.1, curve + 0.1)
+    picture = figures.lines(found, x="noise", **say)
+    assert picture.svg() == figures.lines(curve, x="noise", interval=found.interval, **say).svg()
+    assert list(picture.data) == ["data", "low", "high"]
 
 
 @pytest.mark.parametrize("name", sorted(set(ALL) - {"analogy", "friction_law"}))

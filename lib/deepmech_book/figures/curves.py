@@ -78,6 +78,7 @@ class CurveStyle:
 
 def lines(
     data: Curves,
+    theory: Curves | None = None,
     *,
     x: str,
     by: str | None = None,
@@ -85,7 +86,6 @@ def lines(
     label: str = "{}",
     title: str = "{}",
     interval: tuple[Curves, Curves] | None = None,
-    theory: Curves | None = None,
     fig: Figure,
     **how: Any,
 ) -> Figure:
@@ -97,6 +97,8 @@ def lines(
     ----------
     data : DataArray, dims (x[, by][, panel]), or mapping from a panel's title to such an array without panel
         Panels of a mapping may have different labels along ``x`` and ``by``. NaN leaves gaps.
+    theory : as ``data``, optional
+        May have its own labels along x, and only some of those along ``by``. Points with theory are not joined.
     by : str, optional
         Dimension that tells curves apart. Numbers are coloured as an ordered scale (temperatures from cold to hot),
         words as categories.
@@ -104,8 +106,6 @@ def lines(
         Formats of a curve's and of a panel's name, given its value.
     interval : (low, high), each as ``data``, optional
         Bars at points, a band around curves; around the dashed curves with ``band_of_theory``.
-    theory : as ``data``, optional
-        May have its own labels along x, and only some of those along ``by``. Points with theory are not joined.
     **how
         Fields of :class:`CurveStyle`.
 
@@ -178,9 +178,11 @@ def _name_ends(
         end_labels(fig.axes[0], ends, fig.get_figheight() - 0.9)
 
 
-def curve_panels(data: xr.DataArray, *, panel: str, columns: int = 2, **how: Any) -> Figure:
+def curve_panels(
+    data: xr.DataArray, theory: xr.DataArray | None = None, *, panel: str, columns: int = 2, **how: Any
+) -> Figure:
     """Curves without points in a panel for each value of ``panel``: :func:`lines`, which explains the arguments."""
-    return lines(data, panel=panel, columns=columns, points=False, **how)
+    return lines(data, theory, panel=panel, columns=columns, points=False, **how)
 
 
 def _panels(

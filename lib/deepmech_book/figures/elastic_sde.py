@@ -1,13 +1,19 @@
-"""Pictures of the pages on paper B: each takes finished arrays and knows its labels and its text alternative."""
+"""Pictures of the pages on paper B: general ones with the words of this chapter. Each takes finished arrays.
+
+Where a picture is no more than a general one with arguments given, it takes an array, or an estimate with its interval,
+and after it the array of the dashed curves.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
+from deepmech.core.estimates import Estimate
 from deepmech_book import figures
 from deepmech_book.figures import Picture
 
@@ -73,57 +79,48 @@ def two_classes(features: xr.DataArray) -> Picture:
     )
 
 
-def distance_from_limit(error: xr.DataArray) -> Picture:
-    """Distances of training in single steps from the differential equation, over ``step`` and ``of``."""
-    return figures.lines(
-        error,
-        x="step",
-        by="of",
-        x_label="step $h$",
-        y_label="distance from the limit",
-        alt="Two nearly straight lines towards zero: error of the mean and variance, both in proportion to the step.",
-    )
-
+distance_from_limit = partial(
+    figures.lines,
+    x="step",
+    by="of",
+    x_label="step $h$",
+    y_label="distance from the limit",
+    alt="Two nearly straight lines towards zero: error of the mean and variance, both in proportion to the step.",
+)
+"""Distances of training in single steps from the differential equation, over ``step`` and ``of``."""
 
 # --- collapse ---------------------------------------------------------------------------------------------------------
 
-
-def simplex_distance(distance: xr.DataArray) -> Picture:
-    """Distance of class means from a simplex, over ``time``, a curve for each effect between classes ``inter``."""
-    return figures.lines(
-        distance,
-        x="time",
-        by="inter",
-        label=r"$\beta$ = {}",
-        log="y",
-        points=False,
-        legend=True,
-        x_label="time $t$",
-        y_label="distance from a simplex",
-        alt="Two curves fall exponentially, for negative effects between classes; two stay of order one, for positive "
-        "ones.",
-    )
-
+simplex_distance = partial(
+    figures.lines,
+    x="time",
+    by="inter",
+    label=r"$\beta$ = {}",
+    log="y",
+    points=False,
+    legend=True,
+    x_label="time $t$",
+    y_label="distance from a simplex",
+    alt="Two curves fall exponentially, for negative effects between classes; two stay of order one, for positive "
+    "ones.",
+)
+"""Distance of class means from a simplex, over ``time``, a curve for each effect between classes ``inter``."""
 
 # --- separation -------------------------------------------------------------------------------------------------------
 
-
-def share_separated(share: xr.DataArray, interval: tuple[xr.DataArray, xr.DataArray], theory: xr.DataArray) -> Picture:
-    """Theorem 2.1: shares of separated runs over ``gap``, a curve for each ``n``, beside the closed form."""
-    return figures.lines(
-        share,
-        x="gap",
-        by="n",
-        label="$n$ = {}",
-        interval=interval,
-        theory=theory,
-        theory_label="closed form",
-        x_label=r"$\alpha - \beta$",
-        y_label="share of separated runs",
-        legend=True,
-        alt="Curves over the difference of effects, one for each number of samples: flat at a chance level for "
-        "negative differences and rising to one for positive ones.",
-    )
+share_separated = partial(
+    figures.lines,
+    x="gap",
+    by="n",
+    label="$n$ = {}",
+    theory_label="closed form",
+    x_label=r"$\alpha - \beta$",
+    y_label="share of separated runs",
+    legend=True,
+    alt="Curves over the difference of effects, one for each number of samples: flat at a chance level for negative "
+    "differences and rising to one for positive ones.",
+)
+"""Theorem 2.1: shares of separated runs over ``gap``, a curve for each ``n``, beside the closed form."""
 
 
 def effect_plane(probability: xr.DataArray) -> Picture:
@@ -142,66 +139,57 @@ def effect_plane(probability: xr.DataArray) -> Picture:
     )
 
 
-def separable_by_chance(share: xr.DataArray, theory: xr.DataArray) -> Picture:
-    """Shares of draws that are separable by chance over ``n``, a curve for each ``p``; ``theory`` for p = 1."""
-    return figures.lines(
-        share,
-        x="n",
-        by="p",
-        label="$p$ = {}",
-        theory=theory,
-        theory_label=r"$2/\binom{2n}{n}$",
-        x_label="samples per class $n$",
-        y_label="share separable by chance",
-        alt="Falling curves over the number of samples, one for each number of dimensions, higher for more dimensions.",
-    )
+separable_by_chance = partial(
+    figures.lines,
+    x="n",
+    by="p",
+    label="$p$ = {}",
+    theory_label=r"$2/\binom{2n}{n}$",
+    x_label="samples per class $n$",
+    y_label="share separable by chance",
+    alt="Falling curves over the number of samples, one for each number of dimensions, higher for more dimensions.",
+)
+"""Shares of draws that are separable by chance over ``n``, a curve for each ``p``; dashed, of p = 1."""
 
+fading_effects = partial(
+    figures.curve_panels,
+    x="time",
+    by="r",
+    panel="model",
+    label="$r$ = {}",
+    log="x",
+    columns=3,
+    x_label="time $t$",
+    y_label="share of separable runs",
+    alt="Three panels of four curves over logarithmic time: those of slowly fading effects rise to one, those of fast "
+    "fading ones fall to zero.",
+)
+"""Theorem 3.1: shares of separable runs over ``time``, a panel for each ``model``, a curve for each ``r``."""
 
-def fading_effects(share: xr.DataArray, interval: tuple[xr.DataArray, xr.DataArray]) -> Picture:
-    """Theorem 3.1: shares of separable runs over ``time``, a panel for each ``model``, a curve for each ``r``."""
-    return figures.curve_panels(
-        share,
-        x="time",
-        by="r",
-        panel="model",
-        label="$r$ = {}",
-        log="x",
-        columns=3,
-        interval=interval,
-        x_label="time $t$",
-        y_label="share of separable runs",
-        alt="Three panels of four curves over logarithmic time: those of slowly fading effects rise to one, those of "
-        "fast fading ones fall to zero.",
-    )
+fading_exponents = partial(
+    figures.lines,
+    x="r",
+    by="a",
+    label="$a$ = {}",
+    points=False,
+    legend=True,
+    x_label="exponent $r$",
+    y_label="probability of separation",
+    alt="Curves that fall from one to zero over the exponent, further to the right for stronger effects.",
+)
+"""Probability of separation late in training over the exponent ``r``, a curve for each strength ``a``."""
 
-
-def fading_exponents(probability: xr.DataArray) -> Picture:
-    """Probability of separation late in training over the exponent ``r``, a curve for each strength ``a``."""
-    return figures.lines(
-        probability,
-        x="r",
-        by="a",
-        label="$a$ = {}",
-        points=False,
-        legend=True,
-        x_label="exponent $r$",
-        y_label="probability of separation",
-        alt="Curves that fall from one to zero over the exponent, further to the right for stronger effects.",
-    )
-
-
-def threshold(share: xr.DataArray) -> Picture:
-    """Shares of separable runs over the strength ``factor``, a curve for each ``time``."""
-    return figures.lines(
-        share,
-        x="factor",
-        by="time",
-        label="$t$ = {}",
-        x_label="strength $a$ over $K/2$",
-        y_label="share of separable runs",
-        legend=True,
-        alt="Three rising curves over the strength that cross in one point at one and become steeper with time.",
-    )
+threshold = partial(
+    figures.lines,
+    x="factor",
+    by="time",
+    label="$t$ = {}",
+    x_label="strength $a$ over $K/2$",
+    y_label="share of separable runs",
+    legend=True,
+    alt="Three rising curves over the strength that cross in one point at one and become steeper with time.",
+)
+"""Shares of separable runs over the strength ``factor``, a curve for each ``time``."""
 
 
 def all_times(since: xr.DataArray, now: xr.DataArray) -> Picture:
@@ -237,25 +225,18 @@ def gaps_along_directions(gap: xr.DataArray) -> Picture:
 
 # --- logits -----------------------------------------------------------------------------------------------------------
 
-
-def logit_clouds(points: xr.DataArray, label: xr.DataArray, names: Sequence[str], figure: str | None = None) -> Picture:
-    """Single logits in the plane across (1, 1, 1), a panel for each ``moment``, a point per ``trial``.
-
-    ``points`` has the dimension ``axis``, ``label`` is the class of each point, ``names`` name the classes.
-    """
-    return figures.clouds(
-        points.rename(trial="point"),
-        label.rename(trial="point"),
-        axes="axis",
-        panel="moment",
-        names=names,
-        title="iteration {}",
-        x_label=r"$(X_1 - X_2)/\sqrt{2}$",
-        y_label=r"$(X_1 + X_2 - 2X_3)/\sqrt{6}$",
-        figure=figure,
-        alt="Four panels of points coloured by class: one mixed cloud at the start, and at the end three clouds, well "
-        "separated for shapes, overlapping arms for photographs.",
-    )
+logit_clouds = partial(
+    figures.clouds,
+    axes="axis",
+    panel="moment",
+    point="trial",
+    title="iteration {}",
+    x_label=r"$(X_1 - X_2)/\sqrt{2}$",
+    y_label=r"$(X_1 + X_2 - 2X_3)/\sqrt{6}$",
+    alt="Four panels of points coloured by class: one mixed cloud at the start, and at the end three clouds, well "
+    "separated for shapes, overlapping arms for photographs.",
+)
+"""Single logits in the plane across (1, 1, 1), a panel for each ``moment``, a point per ``trial``; and its class."""
 
 
 def training_losses(loss: xr.DataArray) -> Picture:
@@ -294,33 +275,29 @@ def projected_logits(quantiles: xr.Dataset, simulated: xr.DataArray) -> Picture:
     )
 
 
-def accuracies(accuracy: xr.DataArray, interval: tuple[xr.DataArray, xr.DataArray]) -> Picture:
-    """Training and validation accuracy (``set``) in per cent over ``iteration``, a panel for each ``name``."""
-    return figures.curve_panels(
-        accuracy,
-        x="iteration",
-        by="set",
-        panel="name",
-        interval=interval,
-        level=90.0,
-        x_label="iteration",
-        y_label="accuracy (%)",
-        alt="Two panels of two curves. Training accuracy passes 90 % in both; validation accuracy stays above 90 % "
-        "with two classes and below with three.",
-    )
+accuracies = partial(
+    figures.curve_panels,
+    x="iteration",
+    by="set",
+    panel="name",
+    level=90.0,
+    x_label="iteration",
+    y_label="accuracy (%)",
+    alt="Two panels of two curves. Training accuracy passes 90 % in both; validation accuracy stays above 90 % with "
+    "two classes and below with three.",
+)
+"""Training and validation accuracy (``set``) in per cent over ``iteration``, a panel for each ``name``."""
 
-
-def shapes(images: xr.DataArray) -> Picture:
-    """Figure 2: drawn shapes, a row for each ``shape``, over ``sample``; images have ``row`` and ``column``."""
-    return figures.images(
-        images,
-        x="sample",
-        y="shape",
-        x_label="sample",
-        figure="B.2",
-        alt="Three rows of small grey images: white triangles, rectangles and ellipses on black, turning further from "
-        "left to right.",
-    )
+shapes = partial(
+    figures.images,
+    x="sample",
+    y="shape",
+    x_label="sample",
+    figure="B.2",
+    alt="Three rows of small grey images: white triangles, rectangles and ellipses on black, turning further from left "
+    "to right.",
+)
+"""Figure 2: drawn shapes, a row for each ``shape``, over ``sample``; images have ``row`` and ``column``."""
 
 
 def plane_angles(angles: xr.Dataset) -> Picture:
@@ -343,13 +320,21 @@ def plane_angles(angles: xr.Dataset) -> Picture:
 
 INTEGRATED = {"A": r"$\hat A$", "B": r"$\hat B$"}
 RATES = {"intra": r"$\hat\alpha$", "inter": r"$\hat\beta$"}
+INDICES = {"intra": r"$\hat r_\alpha$", "inter": r"$\hat r_\beta$"}
 MODELS = {"I": "I-model", "L-program": "L-model"}
 
+_effects = partial(
+    figures.curve_panels, x="time", by="effect", columns=2, level=0.0, x_label="iteration", y_label="integrated effect"
+)
+"""Both effects over time, by model, window or number of classes."""
+_rates = partial(_effects, y_label="effect per 1,000 iterations")
 
-def _pair(estimated: xr.Dataset, names: Mapping[str, str]) -> xr.DataArray:
-    """Both effects, ``names``, over ``effect``, at about 500 times."""
-    some = estimated.isel(time=slice(0, None, max(1, estimated.sizes["time"] // 500)))
-    return xr.concat([some[name] for name in names], xr.Variable("effect", list(names.values())))
+
+def _pair(run: xr.Dataset, names: Mapping[str, str]) -> xr.DataArray:
+    """The variables ``names`` over ``effect``, at all or about 500 times."""
+    if "time" in run.dims:
+        run = run.isel(time=slice(0, None, max(1, run.sizes["time"] // 500)))
+    return xr.concat([run[name] for name in names], xr.Variable("effect", list(names.values())))
 
 
 def _inner(rates: xr.DataArray) -> xr.DataArray:
@@ -358,24 +343,28 @@ def _inner(rates: xr.DataArray) -> xr.DataArray:
     return rates.isel(time=slice(n, rates.sizes["time"] - n))
 
 
-def _by_share(curves: xr.DataArray) -> xr.DataArray:
+def _by_share(curves: Any) -> Any:
     """Curves over the share of training in place of the iteration."""
     n = curves.sizes["time"]
     return curves.reset_coords(drop=True).assign_coords(time=(np.arange(n) + 0.5) / n)
 
 
+def _joined(parts: Mapping[str, Any], dim: str = "panel") -> Any:
+    """Arrays by name along a new dimension."""
+    return xr.concat(parts.values(), xr.Variable(dim, list(parts)), join="outer")
+
+
 def _side_by_side(curves: Mapping[str, xr.DataArray]) -> xr.DataArray:
     """Both models and data sets as panels, over the share of training."""
-    rows: dict[str, xr.DataArray] = {}
-    for data, one in curves.items():
-        shares = _by_share(one)
-        rows |= {f"{data}, {title}": shares.sel(model=model, drop=True) for model, title in MODELS.items()}
-    return xr.concat(rows.values(), xr.Variable("panel", list(rows)), join="outer")
-
-
-def _effects(curves: xr.DataArray, panel: str, y_label: str, **how: Any) -> Picture:
-    how = {"x_label": "share of training", "columns": 2, "level": 0.0} | how
-    return figures.curve_panels(curves, x="time", by="effect", panel=panel, y_label=y_label, **how)
+    shares = {data: _by_share(one) for data, one in curves.items()}
+    joined: xr.DataArray = _joined(
+        {
+            f"{data}, {title}": one.sel(model=model, drop=True)
+            for data, one in shares.items()
+            for model, title in MODELS.items()
+        }
+    )
+    return joined
 
 
 def integrated_effects(
@@ -395,12 +384,12 @@ def integrated_effects(
     low, high = (panels(*ends) for ends in zip(*bands, strict=True))
     return _effects(
         panels(shapes, photos),
-        "panel",
-        "integrated effect",
+        _side_by_side({"shapes": dashed, "CIFAR": np.nan * dashed}),
+        panel="panel",
         interval=(low, high),
-        theory=_side_by_side({"shapes": dashed, "CIFAR": np.nan * dashed}),
         theory_label="as printed",
         shared=False,
+        x_label="share of training",
         figure="B.3",
         alt="Four panels of two curves with bands: A rises and levels off, and B stays far below it, on both data sets "
         "and by both models; bands of the L-model are wide. Dashed, for the L-model on shapes only: both rise.",
@@ -409,23 +398,21 @@ def integrated_effects(
 
 def effect_rates(shapes: xr.Dataset, photos: xr.Dataset) -> Picture:
     """Figure 3, derivatives: α and β of two data sets by both models, over the share of training."""
-    return _effects(
+    return _rates(
         1000 * _side_by_side({"shapes": _pair(shapes, RATES), "CIFAR": _pair(photos, RATES)}),
-        "panel",
-        "effect per 1,000 iterations",
+        panel="panel",
         shared=False,
+        x_label="share of training",
         alt="Four panels. One effect has an early maximum; the other stays below it.",
     )
 
 
 def smoothing_windows(estimated: xr.Dataset) -> Picture:
     """Figure D.1: α and β over ``time`` by one model, a panel for each ``window``."""
-    return _effects(
+    return _rates(
         1000 * _pair(estimated, RATES),
-        "window",
-        "effect per 1,000 iterations",
+        panel="window",
         title="window {}",
-        x_label="iteration",
         shared=False,
         figure="B.D1",
         alt="Four panels: noise alone with the smallest window, a hump above the noise with the largest.",
@@ -442,19 +429,16 @@ def sample_sizes(shapes: xr.Dataset, photos: xr.Dataset, rates: bool = False) ->
     for name, label in names.items():
         both = _side_by_side({data: scale * one[name] for data, one in (("shapes", shapes), ("CIFAR", photos))})
         rows |= {f"{label}, {title}": both.sel(panel=title, drop=True) for title in both["panel"].values}
-    some = xr.concat(rows.values(), xr.Variable("panel", list(rows)))
-    some = _inner(some) if rates else some
-    return figures.curve_panels(
+    some = _inner(_joined(rows)) if rates else _joined(rows)
+    draw = _rates if rates else partial(_effects, figure="B.D3")
+    return draw(
         some.isel(time=slice(0, None, max(1, some.sizes["time"] // 300))),
-        x="time",
         by="per_class",
         panel="panel",
-        columns=2,
+        level=None,
         shared=False,
         label="n = {}",
         x_label="share of training",
-        y_label="effect per 1,000 iterations" if rates else "integrated effect",
-        figure=None if rates else "B.D3",
         alt="Eight panels of four curves. Those of the effect within classes have an early hump that all numbers of "
         "samples share, by the I-model; by the L-model all are noisy."
         if rates
@@ -469,20 +453,16 @@ def class_numbers(text: xr.Dataset, program: xr.Dataset, rates: bool = False) ->
     With ``rates`` α and β in their place, without the ends of training and without the program's.
     """
     if rates:
-        return _effects(
+        return _rates(
             1000 * _inner(_pair(text, RATES)),
-            "classes",
-            "effect per 1,000 iterations",
-            x_label="iteration",
+            panel="classes",
             alt="Two panels in which the effect within classes has a hump and that between them lies below it, the "
             "hump higher with three classes.",
         )
     return _effects(
         _pair(text, INTEGRATED),
-        "classes",
-        "integrated effect",
-        x_label="iteration",
-        theory=_pair(program, INTEGRATED),
+        _pair(program, INTEGRATED),
+        panel="classes",
         theory_label="as in the program",
         figure="B.D4",
         alt="Two panels in which A rises and B falls, on both kinds of images; A rises further with three classes.",
@@ -491,119 +471,94 @@ def class_numbers(text: xr.Dataset, program: xr.Dataset, rates: bool = False) ->
 
 def recovered_effects(recovered: xr.Dataset) -> Picture:
     """A and B read off a known model over ``time``, a curve for each estimator (``model``), beside the truth."""
-    some, names = recovered.isel(time=slice(0, None, 8)), xr.Variable("effect", list(INTEGRATED.values()))
-    truth = xr.concat([some["A_true"], some["B_true"]], names)
-    return figures.curve_panels(
-        xr.concat([some["A"], some["B"]], names),
-        x="time",
+    some = recovered.isel(time=slice(0, None, 8))
+    truth = _pair(some, {f"{name}_true": word for name, word in INTEGRATED.items()})
+    return _effects(
+        _pair(some, INTEGRATED),
+        truth.expand_dims(model=some["model"].values),
         by="model",
         panel="effect",
-        theory=truth.expand_dims(model=some["model"].values),
         theory_label="truth",
+        level=None,
         shared=False,
-        x_label="iteration",
-        y_label="integrated effect",
         alt="Two panels of three curves. Left two of them lie near the dashed truth, the printed formula off it. Right "
         "the L-model's, as in the program, follows the truth, the I-model's lies somewhat below it and the printed "
         "formula far away.",
     )
 
 
-def tail_indices(tails: xr.Dataset) -> Picture:
-    """Tail ``index`` of known effects over their exponent ``r``, a curve for each ``strength``, and the ``slope``."""
-    return figures.lines(
-        tails["index"],
-        x="r",
-        by="strength",
-        label=r"$\alpha_0$ = {}",
-        theory=tails["slope"],
-        theory_label="local slope",
-        level=1.0,
-        x_label="true exponent $r$",
-        y_label=r"tail index $\hat r$",
-        alt="Two curves of the tail index rise much more slowly than the true exponent and differ by the strength of "
-        "the effect.",
-    )
-
+tail_indices = partial(
+    figures.lines,
+    x="r",
+    by="strength",
+    label=r"$\alpha_0$ = {}",
+    theory_label="local slope",
+    level=1.0,
+    x_label="true exponent $r$",
+    y_label=r"tail index $\hat r$",
+    alt="Two curves of the tail index rise much more slowly than the true exponent and differ by the strength of the "
+    "effect.",
+)
+"""Tail index of known effects over their exponent ``r``, a curve for each ``strength``, and the local slope."""
 
 # --- corruption -------------------------------------------------------------------------------------------------------
 
 WRONG = r"share of wrong labels $p_\mathrm{err}$"
 
-
-def validation_curves(curves: xr.DataArray, interval: tuple[xr.DataArray, xr.DataArray]) -> Picture:
-    """Figure 4(a, b): validation loss and accuracy (``of``) over ``at_iteration``, a curve for each ``label_error``."""
-    return figures.curve_panels(
-        curves,
-        x="at_iteration",
-        by="label_error",
-        panel="of",
-        interval=interval,
-        label="{}",
-        x_label="iteration",
-        y_label="mean over trials",
-        shared=False,
-        height=3.4,
-        figure="B.4",
-        alt="Two panels of ten curves over iterations. With few wrong labels loss falls and accuracy rises, the later "
-        "the more labels are wrong; with two thirds both stay; with four fifths accuracy falls.",
-    )
+validation_curves = partial(
+    figures.curve_panels,
+    x="at_iteration",
+    by="label_error",
+    panel="of",
+    x_label="iteration",
+    y_label="mean over trials",
+    shared=False,
+    height=3.4,
+    figure="B.4",
+    alt="Two panels of ten curves over iterations. With few wrong labels loss falls and accuracy rises, the later the "
+    "more labels are wrong; with two thirds both stay; with four fifths accuracy falls.",
+)
+"""Figure 4(a, b): validation loss and accuracy (``of``) over ``at_iteration``, a curve for each ``label_error``."""
 
 
-def final_loss(loss: xr.DataArray, interval: tuple[xr.DataArray, xr.DataArray]) -> Picture:
+def final_loss(loss: Estimate) -> Picture:
     """Validation loss at the end over ``label_error``, beside that of one that knows the share of wrong labels."""
     return figures.lines(
         loss,
+        -np.log(1 - loss.value["label_error"]),
         x="label_error",
         x_label=WRONG,
         y_label="validation loss",
-        interval=interval,
         level=float(np.log(3)),
         level_label="ln 3",
-        theory=-np.log(1 - loss["label_error"]),
         theory_label=r"$-\ln(1 - p_\mathrm{err})$",
         alt="Validation loss rises with the share of wrong labels along the dashed curve and levels off near ln 3.",
     )
 
 
-def final_accuracy(accuracy: xr.DataArray, interval: tuple[xr.DataArray, xr.DataArray]) -> Picture:
-    """Validation accuracy at the end, in per cent, over ``label_error``, a curve for each ``set``."""
-    return figures.lines(
-        accuracy,
-        x="label_error",
-        x_label=WRONG,
-        y_label="validation accuracy (%)",
-        by="set",
-        legend=True,
-        interval=interval,
-        level=100 / 3,
-        level_label="guessing",
-        alt="Three curves of accuracy that fall to a third at two thirds of wrong labels and below beyond; that of the "
-        "harder images falls sooner, that of long training later.",
-    )
+final_accuracy = partial(
+    figures.lines,
+    x="label_error",
+    by="set",
+    x_label=WRONG,
+    y_label="validation accuracy (%)",
+    legend=True,
+    level=100 / 3,
+    level_label="guessing",
+    alt="Three curves of accuracy that fall to a third at two thirds of wrong labels and below beyond; that of the "
+    "harder images falls sooner, that of long training later.",
+)
+"""Validation accuracy at the end, in per cent, over ``label_error``, a curve for each ``set``."""
 
-
-def _indices(panels: Mapping[str, xr.Dataset], dim: str, **how: Any) -> Picture:
-    names = xr.Variable("effect", [r"$\hat r_\alpha$", r"$\hat r_\beta$"])
-    curves = [xr.concat([one["intra"], one["inter"]], names) for one in panels.values()]
-    return figures.curve_panels(
-        xr.concat(curves, xr.Variable(dim, list(panels))),
-        x="label_error",
-        by="effect",
-        panel=dim,
-        level=1.0,
-        x_label=WRONG,
-        y_label="tail index",
-        **how,
-    )
+_indices = partial(figures.curve_panels, x="label_error", by="effect", level=1.0, x_label=WRONG, y_label="tail index")
 
 
 def indices_by_source(of_integrals: xr.Dataset, of_rates: xr.Dataset) -> Picture:
     """Figure 4(c): tail indices ``intra`` and ``inter`` over ``label_error``, from integrals and from rates."""
-    panels = {r"from $\hat A$, $\hat B$": of_integrals, r"from $\hat\alpha$, $\hat\beta$": of_rates}
+    sources = {r"from $\hat A$, $\hat B$": of_integrals, r"from $\hat\alpha$, $\hat\beta$": of_rates}
     return _indices(
-        panels,
-        "source",
+        _joined({words: _pair(one, INDICES) for words, one in sources.items()}, "source"),
+        panel="source",
         shared=False,
         alt="Two panels of two curves: tail indices from integrated effects on the left, from the effects themselves "
         "on the right.",
@@ -612,56 +567,57 @@ def indices_by_source(of_integrals: xr.Dataset, of_rates: xr.Dataset) -> Picture
 
 def indices_by_model(indices: xr.Dataset, low: xr.Dataset, high: xr.Dataset) -> Picture:
     """Figure D.2: tail indices over ``label_error``, a panel for each ``model``, with their bands."""
-    names = xr.Variable("effect", [r"$\hat r_\alpha$", r"$\hat r_\beta$"])
-    ends = [
-        xr.concat([end["intra"], end["inter"]], names).assign_coords(model=list(MODELS.values())) for end in (low, high)
-    ]
+    value, *ends = (
+        _pair(one.sel(model=list(MODELS)), INDICES).assign_coords(model=list(MODELS.values()))
+        for one in (indices, low, high)
+    )
     return _indices(
-        {words: indices.sel(model=model) for model, words in MODELS.items()},
-        "model",
+        value,
+        panel="model",
         interval=tuple(ends),
         figure="B.D2",
         alt="Two panels of two curves of tail indices with bands over groups of trials.",
     )
 
 
-def _by_share_of_wrong_labels(pair: Sequence[xr.DataArray], names: Sequence[str], **how: Any) -> Picture:
+def _by_model_and_share(run: xr.Dataset, names: Mapping[str, str], draw: Any, **how: Any) -> Picture:
     """Both effects by model (rows) and share of wrong labels (columns)."""
-    curves = xr.concat(pair, xr.Variable("curve", list(names))).stack(panel=["model", "label_error"])
+    curves = _pair(run, names).stack(panel=["model", "label_error"])
     titles = [f"{model}, $p$ = {share:.2g}" for model, share in curves["panel"].values]
     curves = curves.drop_vars(["panel", "model", "label_error"]).assign_coords(panel=titles)
-    how |= {"columns": 4, "level": 0.0, "x_label": "iteration"}
-    return figures.curve_panels(curves, x="time", by="curve", panel="panel", **how)
+    picture: Picture = draw(curves, panel="panel", columns=4, **how)
+    return picture
 
 
 def integrated_by_share(integrated: xr.Dataset) -> Picture:
     """Figure D.5: A and B over ``time``, by ``model`` and ``label_error``."""
-    return _by_share_of_wrong_labels(
-        [integrated["A"], integrated["B"]],
-        list(INTEGRATED.values()),
-        y_label="integrated effect",
+    return _by_model_and_share(
+        integrated,
+        INTEGRATED,
+        _effects,
         figure="B.D5",
         alt="Two rows of four panels of two curves that part without wrong labels and lie nearer to one another with "
         "many.",
     )
 
 
-def rates_by_share(intra: xr.DataArray, inter: xr.DataArray) -> Picture:
+def rates_by_share(rates: xr.Dataset) -> Picture:
     """Figure D.5, derivatives: α and β per 1,000 iterations over ``time``, by ``model`` and ``label_error``."""
-    return _by_share_of_wrong_labels(
-        [intra, inter],
-        list(RATES.values()),
-        y_label="effect per 1,000 iterations",
+    return _by_model_and_share(
+        rates,
+        RATES,
+        _rates,
         alt="Two rows of four panels of two curves: a hump of the intra-class effect without wrong labels, noise about "
         "zero with many.",
     )
 
 
-def rates_in_logits(intra: xr.DataArray, inter: xr.DataArray) -> Picture:
+def rates_in_logits(rates: xr.Dataset) -> Picture:
     """Figure D.6: α and β times the mean norm of class means, over ``time``, by ``model`` and ``label_error``."""
-    return _by_share_of_wrong_labels(
-        [intra, inter],
-        [r"$\hat\alpha\,|\bar X|$", r"$\hat\beta\,|\bar X|$"],
+    return _by_model_and_share(
+        rates,
+        {"intra": r"$\hat\alpha\,|\bar X|$", "inter": r"$\hat\beta\,|\bar X|$"},
+        _effects,
         y_label="logits per 1,000 iterations",
         figure="B.D6",
         alt="Two rows of four panels of two curves that shrink towards zero as more labels are wrong; below, noise "
@@ -679,17 +635,16 @@ def class_path(paths: xr.Dataset, k: int, structure: str, estimator: str) -> xr.
     and ``logit``.
     """
     one = paths.sel(structure=structure, estimator=estimator, drop=True).isel({"class": k}, drop=True)
-    one = one[["genuine", "median", "low", "high"]]
-    n = one.sizes["time"]
-    return one.assign_coords(time=(np.arange(n) + 0.5) / n, logit=["1", "2", "3"])
+    path: xr.Dataset = _by_share(one[["genuine", "median", "low", "high"]])
+    return path.assign_coords(logit=["1", "2", "3"])
 
 
 def _paths(panels: Mapping[str, xr.Dataset], **how: Any) -> Picture:
     """Networks' logits (solid) with simulated ones (dashed, band of 16 to 84 %), by panel."""
-    paths = xr.concat(panels.values(), xr.Variable("panel", list(panels)), join="outer")
+    paths = _joined(panels)
     return figures.curve_panels(
         paths["genuine"],
-        theory=paths["median"],
+        paths["median"],
         interval=(paths["low"], paths["high"]),
         band_of_theory=True,
         theory_label="simulated, median",
@@ -737,25 +692,31 @@ def paths_of_i_model(panels: Mapping[str, xr.Dataset]) -> Picture:
     )
 
 
+_differences = partial(
+    figures.curve_panels, x="time", panel="panel", x_label="time (share)", y_label="relative difference"
+)
+
+
+def _by_norm(distances: Mapping[str, xr.DataArray], names: Mapping[str, str]) -> xr.DataArray:
+    """Relative differences of each data set in each norm, under its name, as panels."""
+    panels = {
+        f"{name}, {words}": one.sel(norm=norm, drop=True)
+        for name, one in distances.items()
+        for norm, words in names.items()
+    }
+    joined: xr.DataArray = _joined(panels)
+    return joined
+
+
 def relative_differences(shapes: xr.DataArray, photos: xr.DataArray) -> Picture:
     """Figure D.9: relative differences over the share of training, a panel for each ``norm`` and data set.
 
     Each is over ``time``, ``norm`` ("I", "L") and ``structure``, a curve each.
     """
-    panels: dict[str, xr.DataArray] = {}
-    for name, one in (("shapes", shapes), ("photographs", photos)):
-        share = one.assign_coords(time=(np.arange(one.sizes["time"]) + 0.5) / one.sizes["time"])
-        norms = (("I", "all coordinates"), ("L", "along $d_k$"))
-        panels |= {f"{name}, {words}": share.sel(norm=norm, drop=True) for norm, words in norms}
-    together = xr.concat(panels.values(), xr.Variable("panel", list(panels)), join="outer")
-    return figures.curve_panels(
-        together.assign_coords(structure=["I-model", "L-model"]),
-        x="time",
+    both = {"shapes": _by_share(shapes), "photographs": _by_share(photos)}
+    return _differences(
+        _by_norm(both, {"I": "all coordinates", "L": "along $d_k$"}).assign_coords(structure=["I-model", "L-model"]),
         by="structure",
-        panel="panel",
-        columns=2,
-        x_label="time (share)",
-        y_label="relative difference",
         figure="B.D9",
         alt="Four panels of two curves. The L-model's falls, further along the own direction; the I-model's falls "
         "early and stays where it is.",
@@ -765,19 +726,16 @@ def relative_differences(shapes: xr.DataArray, photos: xr.DataArray) -> Picture:
 # --- extensions -------------------------------------------------------------------------------------------------------
 
 
-def margins_of_rare_classes(
-    margin: xr.DataArray, interval: tuple[xr.DataArray, xr.DataArray], prior: xr.DataArray
-) -> Picture:
+def margins_of_rare_classes(margin: Estimate, prior: xr.DataArray) -> Picture:
     """Margins over ``time``, a panel for each ``ratio``, a curve for each ``role``; dashed: log p (``prior``)."""
     return figures.curve_panels(
         margin,
+        prior.expand_dims(time=margin.value["time"].values[[0, -1]]),
         x="time",
         by="role",
         panel="ratio",
         title="1 : {}",
         columns=3,
-        interval=interval,
-        theory=prior.expand_dims(time=margin["time"].values[[0, -1]]),
         theory_label=r"$\log p$",
         level=0.0,
         x_label="iteration",
@@ -793,22 +751,15 @@ def distances_of_models(distances: Mapping[str, xr.DataArray], names: Mapping[st
     ``distances`` are over ``split``, ``model``, ``norm`` and ``time``; ``names`` say which models are drawn, and how
     they are called.
     """
-    panels: dict[str, xr.DataArray] = {}
+    curves = {}
     for name, one in distances.items():
-        curves = one.median("split").isel(time=slice(1, None)).sel(model=list(names))
-        curves = curves.assign_coords(time=curves["time"] / float(curves["time"][-1]), model=list(names.values()))
-        curves = curves.interp(time=np.linspace(0, 1, 101))
-        norms = (("I", "all"), ("L", "along $d_k$"))
-        panels |= {f"{name}, {words}": curves.sel(norm=norm, drop=True) for norm, words in norms}
-    return figures.curve_panels(
-        xr.concat(panels.values(), xr.Variable("panel", list(panels))),
-        x="time",
+        some = one.median("split").isel(time=slice(1, None)).sel(model=list(names))
+        some = some.assign_coords(time=some["time"] / float(some["time"][-1]), model=list(names.values()))
+        curves[name] = some.interp(time=np.linspace(0, 1, 101))
+    return _differences(
+        _by_norm(curves, {"I": "all", "L": "along $d_k$"}),
         by="model",
-        panel="panel",
-        columns=2,
         log="y",
-        x_label="time (share)",
-        y_label="relative difference",
         alt="Four panels of curves. On photographs the I-model's ends highest; own first and all shares are nearer to "
         "the networks, and other trials are lowest.",
     )

@@ -19,6 +19,7 @@ import pandas as pd
 import xarray as xr
 from matplotlib.figure import Figure
 
+from deepmech.core.estimates import Estimate
 from deepmech.plots import style
 from deepmech_book import RECORD
 
@@ -218,12 +219,18 @@ class Picture:
 
 
 def pictured(draw: Callable[..., Any]) -> Callable[..., Picture]:
-    """A drawing function, which takes ``fig`` or ``ax``, as one that makes pictures; they hold the arrays drawn."""
+    """A drawing function, which takes ``fig`` or ``ax``, as one that makes pictures; they hold the arrays drawn.
+
+    It may be given an :class:`~deepmech.core.estimates.Estimate` as its first array: its value, with its ``interval``.
+    """
     signature = inspect.signature(draw)
     on_axes = "ax" in signature.parameters
 
     @functools.wraps(draw)
     def picture(*args: Any, alt: str = "", figure: str | None = None, **how: Any) -> Picture:
+        if args and isinstance(args[0], Estimate):
+            args, how = (args[0].value, *args[1:]), {**how, "interval": args[0].interval}
+
         def on(fig: Figure) -> None:
             draw(*args, **how, **({"ax": fig.subplots()} if on_axes else {"fig": fig}))
 

@@ -1,9 +1,12 @@
-"""Pictures of the pages on paper A, its chains and its networks: each takes finished arrays and knows its labels and
-its text alternative."""
+"""Pictures of the pages on paper A, its chains and its networks: general ones with the words of this chapter.
+
+Each takes finished arrays; where it is no more than a general one with arguments given, it takes its arrays.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -64,26 +67,27 @@ __all__ = [
 _BLOCK, _LOAD = r"block $\ell$", r"load $D_\ell$ (in units of $y$)"
 _SEPARATION = r"data separation $D_\ell$"
 
+_chains = partial(figures.load_curves, run="run", x_label=_BLOCK, y_label=_LOAD)
+_networks = partial(figures.load_curves, layer="layer", y_label=_SEPARATION)
+_epochs = partial(figures.trajectories, time="at_epoch", layer="layer", x_label="epoch", y_label=_SEPARATION)
+
 # --- chain ------------------------------------------------------------------------------------------------------------
 
 
-def network_beside_chain() -> Picture:
-    """Fig. 2, drawn anew."""
-    return figures.analogy(
-        alt="A feed-forward network above a chain of blocks and springs between a wall and a target; each layer of the "
-        "network stands over the block that represents it.",
-        figure="A.2",
-    )
+network_beside_chain = partial(
+    figures.analogy,
+    alt="A feed-forward network above a chain of blocks and springs between a wall and a target; each layer of the "
+    "network stands over the block that represents it.",
+    figure="A.2",
+)
+"""Fig. 2, drawn anew."""
 
-
-def friction_law(friction_right: float, friction_left: float) -> Picture:
-    """Fig. 5(c)."""
-    return figures.friction_law(
-        friction_right, friction_left, figure="A.5",
-        alt="The friction law: no motion for forces between minus the leftward friction and the rightward friction, "
-        "and a straight line of slope one on either side.",
-    )  # fmt: skip
-
+friction_law = partial(
+    figures.friction_law, figure="A.5",
+    alt="The friction law: no motion for forces between minus the leftward friction and the rightward friction, and a "
+    "straight line of slope one on either side.",
+)  # fmt: skip
+"""Fig. 5(c), of a friction to the right and one to the left."""
 
 # --- equilibria -------------------------------------------------------------------------------------------------------
 
@@ -98,14 +102,13 @@ def at_rest(run: xr.Dataset, theory: xr.Dataset) -> Picture:
     )  # fmt: skip
 
 
-def mean_velocities(velocity: xr.DataArray) -> Picture:
-    """Mean velocity of a block over ``force`` and ``noise_bar``."""
-    return figures.lines(
-        velocity, x="force", by="noise_bar", label=r"$\bar\varepsilon$ = {}", level=0.0, points=False,
-        x_label=r"spring force $z = k\,\Delta d$ (in units of $ky$)", y_label="mean velocity",
-        alt="Three rising curves of mean velocity over spring force; they all pass through zero at minus 0.05, and the "
-        "one with the weakest noise is nearly zero between minus 0.2 and 0.1.",
-    )  # fmt: skip
+mean_velocities = partial(
+    figures.lines, x="force", by="noise_bar", label=r"$\bar\varepsilon$ = {}", level=0.0, points=False,
+    x_label=r"spring force $z = k\,\Delta d$ (in units of $ky$)", y_label="mean velocity",
+    alt="Three rising curves of mean velocity over spring force; they all pass through zero at minus 0.05, and the one "
+    "with the weakest noise is nearly zero between minus 0.2 and 0.1.",
+)  # fmt: skip
+"""Mean velocity of a block over ``force`` and ``noise_bar``."""
 
 
 def steps_by_time_step(same_noise: xr.DataArray, same_kicks: xr.DataArray, limit: float) -> Picture:
@@ -142,16 +145,14 @@ def creeping(times: xr.DataArray, fitted: xr.DataArray) -> Picture:
     )  # fmt: skip
 
 
-def effective_frictions(friction: xr.DataArray, limit: float) -> Picture:
-    """Effective friction over ``noise_bar`` and ``position``, and its limit under strong noise."""
-    return figures.lines(
-        friction, x="noise_bar", by="position", label="{} of the way", log="x", points=False, legend=True, level=limit,
-        level_label="limit", x_label=r"step noise $\bar\varepsilon$ (in units of $ky$)",
-        y_label=r"effective friction $\mu_\mathrm{eff}$",
-        alt="Five curves of effective friction: the lowest stays at minus 0.05, the others fall to it with noise from "
-        "different values.",
-    )  # fmt: skip
-
+effective_frictions = partial(
+    figures.lines, x="noise_bar", by="position", label="{} of the way", log="x", points=False, legend=True,
+    level_label="limit", x_label=r"step noise $\bar\varepsilon$ (in units of $ky$)",
+    y_label=r"effective friction $\mu_\mathrm{eff}$",
+    alt="Five curves of effective friction: the lowest stays at minus 0.05, the others fall to it with noise from "
+    "different values.",
+)  # fmt: skip
+"""Effective friction over ``noise_bar`` and ``position``, and its limit under strong noise, the ``level``."""
 
 # --- phase_diagram ----------------------------------------------------------------------------------------------------
 
@@ -215,8 +216,8 @@ def chain_in_time(run: xr.Dataset) -> Picture:
 
 def chain_ends(run: xr.Dataset) -> Picture:
     """Load curves at the end by regime, mean over runs."""
-    return figures.load_curves(
-        run["load_curve"].isel(time=-1, drop=True), by="regime", run="run", x_label=_BLOCK, y_label=_LOAD,
+    return _chains(
+        run["load_curve"].isel(time=-1, drop=True), by="regime",
         alt="Three load curves from one to zero over nine points: one bulging above the diagonal, one along it, one "
         "below.",
     )  # fmt: skip
@@ -225,22 +226,18 @@ def chain_ends(run: xr.Dataset) -> Picture:
 def network_in_time(networks: xr.Dataset) -> Picture:
     """The first network of each regime, with its loss."""
     one = networks.isel(seed=0, drop=True)
-    return figures.trajectories(
-        one["load_curve"], force=one["loss"], force_label="loss", y_label=_SEPARATION, figure="A.4", **_EPOCHS,
+    return _epochs(
+        one["load_curve"], force=one["loss"], force_label="loss", panel="regime", figure="A.4",
         alt="Three panels of data separation over epochs, one line per layer. In the first the early layers stay high "
         "and the last layers fall late; in the second all layers fall to even distances; in the third the first layers "
         "fall far apart and the last lie close together.",
     )  # fmt: skip
 
 
-_EPOCHS: dict[str, Any] = {"time": "at_epoch", "layer": "layer", "panel": "regime", "x_label": "epoch"}
-
-
 def network_ends(networks: xr.Dataset) -> Picture:
     """Load curves at the end by regime, mean over seeds."""
-    return figures.load_curves(
-        networks["load_curve"].isel(at_epoch=-1, drop=True),
-        by="regime", run="seed", layer="layer", y_label=_SEPARATION,
+    return _networks(
+        networks["load_curve"].isel(at_epoch=-1, drop=True), by="regime", run="seed",
         alt="Three load curves over eight layers: the first bulges upwards, the second is close to straight, the third "
         "sags.",
     )  # fmt: skip
@@ -248,8 +245,8 @@ def network_ends(networks: xr.Dataset) -> Picture:
 
 def fitted_in_time(fit: xr.Dataset) -> Picture:
     """The chains that follow the networks of :func:`network_in_time` best."""
-    return figures.trajectories(
-        fit["load_curve"].isel(seed=0, drop=True), y_label=_SEPARATION, **_EPOCHS,
+    return _epochs(
+        fit["load_curve"].isel(seed=0, drop=True), panel="regime",
         alt="Three panels of fitted chains' loads over epochs: smooth lines that start together and spread, as the "
         "networks' do, but without the initial rise of the first panel's network.",
     )  # fmt: skip
@@ -355,14 +352,14 @@ def few_networks(few: xr.Dataset) -> Picture:
     (by,) = set(_FEW) & set(few.dims)
     label, alt = _FEW[str(by)]
     load = few["load_curve"].sel(split="train", drop=True)
-    return figures.load_curves(load, by=by, layer="layer", label=label, y_label=_SEPARATION, alt=alt)
+    return _networks(load, by=by, label=label, alt=alt)
 
 
 def relu_by_dropout(made: xr.Dataset) -> Picture:
     """Load curves of the ReLU networks of a diagram, mean over ``seed``."""
     load = made["load_curve"].mean("seed", skipna=False).isel(slope=0, drop=True)
-    return figures.load_curves(
-        load, by="dropout", layer="layer", label="p = {}", y_label=_SEPARATION,
+    return _networks(
+        load, by="dropout", label="p = {}",
         alt="Load curves of ReLU networks for several dropout probabilities: without dropout the last layers fall "
         "steeply, with much dropout the first ones do.",
     )  # fmt: skip
@@ -381,9 +378,8 @@ def accuracy_and_bend(made: xr.Dataset, falls: Estimate) -> Picture:
 
 def gains_of_bent_cells(gains: Mapping[str, Estimate]) -> Picture:
     """By how much the best bent cell of each diagram is ahead of its best straight one, in percentage points."""
-    each = stack(gains, "diagram")
     return figures.dots(
-        each.value, row="diagram", interval=each.interval, level=0.0, x_label="bent minus straight (points)",
+        stack(gains, "diagram"), row="diagram", level=0.0, x_label="bent minus straight (points)",
         alt="A row for each diagram, with a dot and a bar; most bars reach over zero.",
     )  # fmt: skip
 
@@ -391,9 +387,8 @@ def gains_of_bent_cells(gains: Mapping[str, Estimate]) -> Picture:
 def straightest_and_best(straightest: Mapping[str, Estimate], best: Mapping[str, Estimate]) -> Picture:
     """Of each diagram, the curvature from which accuracy falls, and that of the most accurate cell."""
     numbers = {"c₀, where it falls": stack(straightest, "diagram"), "of the best cell": stack(best, "diagram")}
-    both = stack(numbers, "number")
     return figures.dots(
-        both.value, row="diagram", by="number", interval=both.interval, level=0.0, x_label="signed curvature",
+        stack(numbers, "number"), row="diagram", by="number", level=0.0, x_label="signed curvature",
         alt="Two dots and bars a diagram, most of them a little right of zero: concave.",
     )  # fmt: skip
 
@@ -403,24 +398,24 @@ def straightest_and_best(straightest: Mapping[str, Estimate], best: Mapping[str,
 
 def linear_networks(made: xr.Dataset) -> Picture:
     """Load curves of a deep linear network over ``training``, mean over ``seed``."""
-    return figures.load_curves(
-        made["load_curve"].mean("seed"), by="training", layer="layer", y_label=_SEPARATION, figure="A.5",
+    return _networks(
+        made["load_curve"].mean("seed"), by="training", figure="A.5",
         alt="Small and printed large steps: one straight line; dropout, large steps sag.",
     )  # fmt: skip
 
 
 def linear_networks_by_step(made: xr.Dataset) -> Picture:
     """The same over ``learning_rate``."""
-    return figures.load_curves(
-        made["load_curve"].mean("seed"), by="learning_rate", layer="layer", label="step size {}", y_label=_SEPARATION,
+    return _networks(
+        made["load_curve"].mean("seed"), by="learning_rate", label="step size {}",
         alt="Load curves for several step sizes, which sag the more the larger the step.",
     )  # fmt: skip
 
 
 def without_friction(run: xr.Dataset) -> Picture:
     """Chains without friction to the right, over ``noise``."""
-    return figures.load_curves(
-        run["load_curve"], by="noise", run="run", label=r"$\varepsilon$ = {}", x_label=_BLOCK, y_label=_LOAD,
+    return _chains(
+        run["load_curve"], by="noise", label=r"$\varepsilon$ = {}",
         alt="Load curves: straight without noise, one sag for all of the stronger noises.", figure="A.5",
     )  # fmt: skip
 
@@ -455,8 +450,8 @@ def growth_of_noise(growth: xr.DataArray) -> Picture:
     words = [f"{kind}, slope {slope:g}" for kind in growth["noise"].values for slope in growth["slope"].values]
     cases = growth.stack(case=["noise", "slope"]).drop_vars(["case", "noise", "slope"]).assign_coords(case=words)
     return figures.dots(
-        cases.mean("seed"), row="case", by="strength", interval=estimate(cases, "seed", "symmetric").interval,
-        level=0.0, x_label="growth of noise / signal (log₁₀)",
+        estimate(cases, "seed", "symmetric"), row="case", by="strength", level=0.0,
+        x_label="growth of noise / signal (log₁₀)",
         alt="Nine rows of three dots: dropout, data noise and small batches at three slopes each. Dropout lies to the "
         "right of zero at slopes 0.4 and 1 and about zero at slope 0; data noise lies to the left in all rows; small "
         "batches lie on both sides.",
@@ -518,8 +513,8 @@ def ruler_shapes(position: xr.DataArray) -> Picture:
 def ruler_extensions(final: xr.DataArray, slow: xr.DataArray) -> Picture:
     """Extension of each ``pair`` at the end of each ``pull``, mean over ``run``, and the slow pull in closed form."""
     return figures.lines(
-        final.mean("run"), x="pair", by="pull", interval=estimate(final, "run", "skewed").interval,
-        theory=slow.expand_dims(pull=["slow"]), theory_label="slow pull, closed form",
+        estimate(final, "run", "skewed"), slow.expand_dims(pull=["slow"]), x="pair", by="pull",
+        theory_label="slow pull, closed form",
         x_label="pair, counted from the pin", y_label="extension (straight = 1)",
         alt="Final extension against pair. The slow pull rises from folded pairs at the pin to nearly straight ones at "
         "the hand and follows the closed form. Shaken sideways it is flat at 0.6. Jerked along the line it scatters "
@@ -545,10 +540,10 @@ def ruler_unevenness(uneven: xr.DataArray) -> Picture:
     (by,) = set(_SHAKEN) & set(map(str, uneven.dims))
     x_label, alt = _SHAKEN[by]
     # Of what is not random one run stands for all.
-    interval = estimate(uneven, "run", "skewed").interval if uneven.sizes["run"] > 1 else None
+    mean = estimate(uneven, "run", "skewed") if uneven.sizes["run"] > 1 else uneven.isel(run=0)
     return figures.lines(
-        uneven.mean("run"), x=by, by="table_friction", label="f = {}", interval=interval, level=1.0, level_label="slow",
-        x_label=x_label, y_label="unevenness, relative to slow", alt=alt,
+        mean, x=by, by="table_friction", label="f = {}", level=1.0, level_label="slow", x_label=x_label,
+        y_label="unevenness, relative to slow", alt=alt,
     )  # fmt: skip
 
 
@@ -564,9 +559,8 @@ def networks_and_fits(load: xr.DataArray, fitted: xr.DataArray) -> Picture:
         for of, one in (("network", load), ("chain", fitted))
     }
     panel = xr.Variable("panel", list(four))
-    return figures.trajectories(
-        xr.concat(four.values(), panel, coords="minimal", compat="override"), **{**_EPOCHS, "panel": "panel"},
-        columns=2, y_label=_SEPARATION,
+    return _epochs(
+        xr.concat(four.values(), panel, coords="minimal", compat="override"), panel="panel", columns=2,
         alt="Four panels of data separation over epochs, one line per layer: two networks, each followed by its fitted "
         "chain. In the networks the curve of layer 0 rises, in the chains it is level.",
     )  # fmt: skip
@@ -617,12 +611,10 @@ def accuracy_over_loss(one: xr.Dataset) -> Picture:
 
 def curves_of_stages(ends: xr.Dataset) -> Picture:
     """Load curves at the ends of three stages, over ``stage``, ``seed`` and ``layer``."""
-    return figures.load_curves(
+    return _networks(
         ends["load_curve"],
         by="stage",
         run="seed",
-        layer="layer",
-        y_label=_SEPARATION,
         alt="Three load curves over eight layers. Without dropout the curve rises first and falls ever faster; under 5 "
         "per cent dropout it rises to layer 1 and falls in a nearly straight line; under 30 per cent it falls fastest "
         "after layer 1 and levels off.",
@@ -632,54 +624,43 @@ def curves_of_stages(ends: xr.Dataset) -> Picture:
 
 def layers_in_training(one: xr.Dataset) -> Picture:
     """Data separation of every layer of one network over ``at_epoch``, its training loss below."""
-    return figures.trajectories(
+    return _epochs(
         one["load_curve"],
-        time="at_epoch",
-        layer="layer",
         force=one.loss,
         force_label="loss",
-        x_label="epoch",
-        y_label=_SEPARATION,
         alt="Data separation of eight layers over epochs. Twice, when dropout is raised, all lines drop within a few "
         "epochs; after the second time the last layers rise again.",
     )
 
 
-def curves_by_epoch(load: xr.DataArray) -> Picture:
-    """Load curves of a small convolutional network at three epochs, over ``at_epoch`` and ``layer``."""
-    return figures.load_curves(
-        load,
-        by="at_epoch",
-        layer="layer",
-        label="epoch {}",
-        y_label=_SEPARATION,
-        alt="Three load curves over five layers of a network trained for this page: in the middle layers each lies "
-        "below the one before.",
-    )
+curves_by_epoch = partial(
+    _networks,
+    by="at_epoch",
+    label="epoch {}",
+    alt="Three load curves over five layers of a network trained for this page: in the middle layers each lies below "
+    "the one before.",
+)
+"""Load curves of a small convolutional network at three epochs, over ``at_epoch`` and ``layer``."""
 
+mean_images = partial(
+    figures.images,
+    x="layer",
+    y="digit",
+    panel="stage",
+    alt="Grids of small grey images: three digits, eight layers, three stages. The digits are recognisable at layer 0 "
+    "and dissolve into coarse patterns that differ between the digits.",
+    figure="A.S3",
+)
+"""Mean features of digits, over ``stage``, ``digit`` and ``layer``, as small pictures."""
 
-def mean_images(means: xr.DataArray) -> Picture:
-    """Mean features of digits, over ``stage``, ``digit`` and ``layer``, as small pictures."""
-    return figures.images(
-        means,
-        x="layer",
-        y="digit",
-        panel="stage",
-        alt="Grids of small grey images: three digits, eight layers, three stages. The digits are recognisable at "
-        "layer 0 and dissolve into coarse patterns that differ between the digits.",
-        figure="A.S3",
-    )
-
-
-def widths(width: xr.DataArray) -> Picture:
-    """Logarithms of the relative width of classes over ``layer``, a curve for each ``network``."""
-    return figures.lines(
-        width,
-        x="layer",
-        by="network",
-        x_label=r"layer $\ell$",
-        y_label="relative width, natural logarithm",
-        legend=True,
-        alt="Four curves over layers: the untrained network's rises; those of the three stages fall in the later "
-        "layers, under dropout from earlier layers on.",
-    )
+widths = partial(
+    figures.lines,
+    x="layer",
+    by="network",
+    x_label=r"layer $\ell$",
+    y_label="relative width, natural logarithm",
+    legend=True,
+    alt="Four curves over layers: the untrained network's rises; those of the three stages fall in the later layers, "
+    "under dropout from earlier layers on.",
+)
+"""Logarithms of the relative width of classes over ``layer``, a curve for each ``network``."""

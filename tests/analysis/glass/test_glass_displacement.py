@@ -29,10 +29,10 @@ def test_panels_have_no_free_walk_where_there_is_no_heat():
 
 def test_weights_in_a_well_come_to_a_level_and_free_ones_do_not():
     kinds = displacement.beside_nulls(FREE, 0.1)
-    np.testing.assert_allclose(kinds["networks"], kinds["free walks"])
+    np.testing.assert_allclose(kinds.sel(kind="networks"), kinds.sel(kind="free walks"))
     rise = 1 - np.exp(-walks.RATE * phases.weight_decay(FREE) * TIMES[-1])
     level = 2 * 0.1 / (phases.weight_decay(FREE) * walks.P_D)
-    assert float(kinds["weight decay alone"][-1]) == pytest.approx(level * rise, rel=1e-3)
+    assert float(kinds.sel(kind="weight decay alone")[-1]) == pytest.approx(level * rise, rel=1e-3)
 
 
 def test_local_powers_are_one_when_hot_and_two_in_a_slide():

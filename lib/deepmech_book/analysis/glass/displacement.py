@@ -74,7 +74,7 @@ def displacements_by_phase(runs: Mapping[str, xr.Dataset]) -> tuple[xr.DataArray
     return moved, free.reindex(temperature=moved.temperature)
 
 
-def beside_nulls(run: xr.Dataset, temperature: float) -> xr.Dataset:
+def beside_nulls(run: xr.Dataset, temperature: float) -> xr.DataArray:
     """Displacements of networks, of free walks and of weights in equilibrium in the well of weight decay.
 
     Parameters
@@ -86,8 +86,8 @@ def beside_nulls(run: xr.Dataset, temperature: float) -> xr.Dataset:
 
     Returns
     -------
-    Dataset
-        ``networks`` (mean over runs), ``free walks`` and ``weight decay alone``, over ``time``.
+    DataArray
+        Over ``kind`` (networks, mean over runs; free walks; weight decay alone) and ``time``.
     """
     well = Well(phases.weight_decay(run), temperature, walks.RATE, walks.P_D)
     kinds = {
@@ -95,7 +95,7 @@ def beside_nulls(run: xr.Dataset, temperature: float) -> xr.Dataset:
         "free walks": free_displacement(run).sel(temperature=temperature, drop=True),
         "weight decay alone": ("time", well_msd(run.time.values, well)),
     }
-    return xr.Dataset(kinds)
+    return xr.Dataset(kinds).to_dataarray("kind")
 
 
 def local_powers(run: xr.Dataset) -> xr.DataArray:
