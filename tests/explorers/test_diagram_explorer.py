@@ -21,17 +21,15 @@ FACTS = "side => [...document.querySelectorAll('.side')][side].querySelector('.f
 
 def test_what_a_page_carries_is_what_ships() -> None:
     state = diagram_page.state()
-    assert set(state["diagrams"]) == set(SOURCES)
-    draws = {key: "of the authors' program" in one["about"] for key, one in state["diagrams"].items()}
+    assert set(state["stored"]) == set(SOURCES)
+    draws = {key: "of the authors' program" in one["about"] for key, one in state["stored"].items()}
     assert [key for key, theirs in draws.items() if theirs] == ["1a", "1a-1000", "1b", "1c", "1d"]
     assert len(json.dumps(state)) < 250_000  # with the script and style below 300 kB, see below
-    for name in ("1c", "S9b", "chain"):
-        shown, whole = state["diagrams"][name], diagram(name)
-        found = unpacked(shown["load"], whole["load_curve"].shape)
-        np.testing.assert_allclose(found, whole["load_curve"], rtol=0, atol=0.5001 * STEPS["load"])
-        for packed, variable, step in zip(shown["shades"], list(whole)[1:], ("curvature", "outcome"), strict=True):
-            found = unpacked(packed, whole[variable].shape)
-            np.testing.assert_allclose(found, whole[variable], rtol=0, atol=0.5001 * STEPS[step])
+    for key in ("1c", "S9b", "chain"):
+        shown, whole = state["stored"][key], diagram(key)
+        for name, variable in zip(STEPS, whole, strict=True):
+            found = unpacked(shown["variables"][name], whole[variable].shape)
+            np.testing.assert_allclose(found, whole[variable], rtol=0, atol=0.5001 * STEPS[name])
 
 
 def test_rows_and_columns_lie_as_in_the_paper() -> None:

@@ -57,6 +57,8 @@ def test_bundle_joins_what_is_imported_once(kind: str) -> None:
     assert not re.search(r"^\s*import\b|^export (?!default)", text, re.M)
     modules = Counter(re.findall(r"^const \$(\w+) = \(", text, re.M))
     assert set(modules) >= set(re.findall(r"= \$(\w+);", text)) and set(modules.values()) == {1}
+    assert all(line.count("`") % 2 == 0 for line in text.splitlines()), "an indent within a word would be lost"
+    assert not re.search(r"^ |^/[/*]", text, re.M)
 
 
 def test_no_module_is_left_over() -> None:

@@ -17,17 +17,18 @@ from deepmech_book.sweeps.glass import walks
 def test_what_a_page_carries_is_what_ships(still: Any) -> None:
     assert still("relaxation").stat().st_size < 300_000
     state = relaxation_page.state()
-    assert list(state["phases"]) == list(PHASES)
-    run, shown = phase_run("regularised mnist"), state["phases"]["regularised mnist"]
+    assert list(state["stored"]) == list(PHASES)
+    run, shown = phase_run("regularised mnist"), state["stored"]["regularised mnist"]
     wanted = run.overlap.isel(chi=walks.PAPER_WINDOW).transpose("temperature", "waiting", "seed", "time")
-    np.testing.assert_allclose(unpacked(shown["overlap"], wanted.shape), wanted, rtol=0, atol=0.5001 * STEPS["overlap"])
+    found = unpacked(shown["variables"]["overlap"], wanted.shape)
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=0.5001 * STEPS["overlap"])
     msd = run.msd.transpose(*wanted.dims)
-    np.testing.assert_allclose(10 ** unpacked(shown["log_msd"], msd.shape), msd, rtol=0.0012)
+    np.testing.assert_allclose(10 ** unpacked(shown["variables"]["msd"], msd.shape), msd, rtol=0.0012)
     table = phases.times(run, wait=2)
     tau = [row[0] for row in shown["taus"][2]]
     np.testing.assert_allclose(np.array(tau, float), table.tau, rtol=1e-3)
     one = free_time(phases.window_size(run).sel(temperature=0.1).values, walks.RATE * 0.1 / walks.P_D, 0.9)
-    assert shown["free_tau"][shown["temperatures"].index(0.1)] == pytest.approx(float(one), rel=1e-3)
+    assert shown["free_tau"][shown["axes"][0]["values"].index(0.1)] == pytest.approx(float(one), rel=1e-3)
 
 
 def test_hot_walks_are_free_and_cold_ones_are_driven(visit: Any, still: Any) -> None:

@@ -5,19 +5,36 @@ import { button, help, legend } from "./controls.js";
 import { html, number, path, set, svg, symbolText, write } from "./dom.js";
 import { LinePlot, roomy } from "./line_plot.js";
 import { Plane, thinned } from "./plane.js";
-import { hosted, unpacked, View } from "./view.js";
+import { StoredView } from "./stored.js";
+import { hosted } from "./view.js";
 
-// A shipped phase diagram: a small load curve in every cell, shaded, with the cell pointed at as a handle to drag.
+const LOOKS = { left: ["left_row", "left_column"], right: ["right_row", "right_column"] };
+const NAMES = [...Object.entries(LOOKS).flat(2), "shade", "linked"];
+const SHADES = ["curvature", "outcome"];
+/** What an outcome is called that is a share. */
+const ACCURACY = "test accuracy";
 const HEIGHT = 300;
 /** The darkest shade: small curves must stay legible on it. */
 const DARKEST = 0.7;
 
+/** What cells are shaded by, of every run at a place. */
+const each = (diagram, shade, place) => diagram.runs(shade, place).map(([value]) => value);
+/** Their means, row by row. */
+const means = (diagram, shade) => diagram.along(0, [0, 0]).map((row) => diagram.along(1, row).map((place) => diagram.mean(shade, place)[0]));
+
+/** In words; a number that is none belongs to a network that diverged. */
+function say(diagram, shade, value) {
+  if (!Number.isFinite(value)) return "none, as training diverged";
+  if (shade === "curvature") return number(value, 3, true);
+  return diagram.outcome === ACCURACY ? `${number(100 * value, 1)} %` : number(value, 4);
+}
+
+/** A phase diagram: a small load curve in every cell, shaded, with the cell pointed at as a handle to drag. */
 class DiagramMap extends Plane {
-  /** `names` are those of row and column in the model; `onMove({row, column})` is called under these names. */
-  constructor(side, names, onMove) {
-    const axis = (name) => ({ name, range: [0, 1, 1], words: "", title: [], values: ["0", "1"] });
+  /** `onMove({row, column})` is called under the `names` that row and column have in the model. */
+  constructor(side, [row, column], onMove) {
     super({
-      height: HEIGHT, onMove, across: axis(names.column), up: axis(names.row),
+      height: HEIGHT, onMove, across: { name: column }, up: { name: row },
       label: `Cell of the ${side} diagram. Arrow keys: left for more noise, right for less, up and down for the row`,
     });
     this.curves = svg("g", { class: "curves" });
@@ -25,207 +42,132 @@ class DiagramMap extends Plane {
     this.svg.append(this.cells, this.curves, this.contour, this.cross, this.grid);
   }
 
-  /** Show diagram `d`, its cells shaded by `shade`. */
-  layout(d, shade) {
-    const { across, up } = this, [R, C] = [d.rows.values.length, d.columns.values.length];
+  /** Show a diagram, its cells shaded by `shade`; return the lowest and highest mean, or what has a sign as far below zero as above. */
+  show(diagram, shade) {
     const title = ({ words, symbol, sub }) => [words + (symbol ? " " : ""), ...(symbol ? symbolText(symbol, sub) : [])];
-    Object.assign(across, {
-      range: [0, C - 1, 1], values: d.columns.values, words: d.columns.words, title: [`← more noise:  `, ...title(d.columns)],
-    });
-    Object.assign(up, { range: [0, R - 1, 1], values: d.rows.values, words: d.rows.words, title: title(d.rows) });
-    set(this.handle, { "aria-valuemax": C - 1 });
+    const [rows, columns] = diagram.axes, [R, C] = [rows.values.length, columns.values.length];
+    Object.assign(this.across, columns, { range: [0, C - 1, 1], title: ["← more noise:  ", ...title(columns)] });
+    Object.assign(this.up, rows, { range: [0, R - 1, 1], title: title(rows) });
     this.frame([-0.5, C - 0.5], [-0.5, R - 0.5]);
-    const { x, y } = this, [w, h] = [x(1) - x(0), y(0) - y(1)];
-    const values = d.means(shade), signed = shade === "curvature", [low, high] = d.scale(shade);
+    const { x, y } = this, [w, h] = [x(1) - x(0), y(0) - y(1)], signed = shade === "curvature";
+    const values = means(diagram, shade), known = values.flat().filter(Number.isFinite), most = Math.max(...known.map(Math.abs));
+    const [low, high] = signed ? [-most, most] : [Math.min(...known), Math.max(...known)];
     const look = (v) => ({
       class: !Number.isFinite(v) ? "missing" : !signed ? "share" : v > 0 ? "concave" : "convex",
       opacity: Number.isFinite(v) ? (DARKEST * (signed ? Math.abs(v) : v - low)) / ((signed ? high : high - low) || 1) : 1,
     });
-    this.shadeCells(values, values[0].map((_, c) => x(c)), values.map((_, r) => y(r)), look, d.means("curvature"));
+    this.shadeCells(values, values[0].map((_, c) => x(c)), values.map((_, r) => y(r)), look, means(diagram, "curvature"));
     // Every curve fills its cell: shapes can be compared, heights cannot.
     this.curves.replaceChildren(...values.flatMap((row, r) => row.map((_, c) => {
-      const load = d.loads(r, c), top = Math.max(...load), range = top - Math.min(...load), points = [];
-      load.forEach((value, l) => {
-        points.push(x(c) + w * (0.72 * (l / (load.length - 1)) - 0.36), y(r) + h * (0.6 * ((top - value) / range) - 0.3));
-      });
+      const load = diagram.mean("load", [r, c]), top = Math.max(...load), range = top - Math.min(...load);
+      const points = load.flatMap((value, l) => [
+        x(c) + w * (0.72 * (l / (load.length - 1)) - 0.36), y(r) + h * (0.6 * ((top - value) / range) - 0.3),
+      ]);
       return svg("path", { d: Number.isFinite(range) ? path(points) : "" });
     })));
+    return [low, high];
   }
 
   /** Aim at a cell; `spoken` is what a screen reader hears after its place. */
-  aim(p, spoken) {
-    this.update(p);
-    const { x, y, box } = this, [row, column] = [p[this.up.name], p[this.across.name]];
-    const [w, h] = [(x(1) - x(0)) / 2, (y(0) - y(1)) / 2];
+  aim([row, column], spoken) {
+    this.update({ [this.up.name]: row, [this.across.name]: column });
+    const { x, y, box } = this, [w, h] = [(x(1) - x(0)) / 2, (y(0) - y(1)) / 2];
     const band = (l, t, r, b) => path([l, t, r, t, r, b, l, b]) + "Z";
     this.cross.setAttribute("d", band(box.left, y(row) - h, box.right, y(row) + h) + band(x(column) - w, box.top, x(column) + w, box.bottom));
     set(this.handle, { "aria-valuetext": `${this.handle.getAttribute("aria-valuetext")}: ${spoken}` });
   }
 }
 
-const SIDES = ["left", "right"];
-const SHADES = ["curvature", "outcome"];
-const OUTCOMES = { accuracy: "test accuracy", energy: "elastic energy" };
-
-/** A diagram with its numbers unpacked: load curves and shades over rows, columns, seeds. */
-class Diagram {
-  constructor(packed) {
-    Object.assign(this, packed);
-    this.curves = unpacked(packed.load);
-    this.shades = packed.shades.map(unpacked);
-  }
-
-  /** The load curve of one seed of a cell; without a seed, their mean. */
-  loads(row, column, seed) {
-    const L = this.layers.length, from = ((row * this.columns.values.length + column) * this.seeds) * L;
-    if (seed !== undefined) return Array.from(this.curves.subarray(from + seed * L, from + (seed + 1) * L));
-    return this.layers.map((_, l) => {
-      let sum = 0;
-      for (let s = 0; s < this.seeds; s++) sum += this.curves[from + s * L + l];
-      return sum / this.seeds;
-    });
-  }
-
-  /** What a cell can be shaded by, of every seed. */
-  each(shade, row, column) {
-    const from = (row * this.columns.values.length + column) * this.seeds;
-    return Array.from(this.shades[SHADES.indexOf(shade)].subarray(from, from + this.seeds));
-  }
-
-  mean(shade, row, column) {
-    return this.each(shade, row, column).reduce((a, b) => a + b) / this.seeds;
-  }
-
-  /** The means of all cells, row by row. */
-  means(shade) {
-    return this.rows.values.map((_, r) => this.columns.values.map((_, c) => this.mean(shade, r, c)));
-  }
-
-  /** Their lowest and highest; what has a sign, as far below zero as above. */
-  scale(shade) {
-    const known = this.means(shade).flat().filter(Number.isFinite), most = Math.max(...known.map(Math.abs));
-    return shade === "curvature" ? [-most, most] : [Math.min(...known), Math.max(...known)];
-  }
-
-  /** In words; a number that is none belongs to a network that diverged. */
-  say(shade, value) {
-    if (!Number.isFinite(value)) return "none, as training diverged";
-    if (shade === "curvature") return number(value, 3, true);
-    return this.outcome === "accuracy" ? `${number(100 * value, 1)} %` : number(value, 4);
-  }
-}
-
 /** One of the two diagrams with all that belongs to its cell. */
 class Side {
   constructor(explorer, side) {
-    Object.assign(this, { explorer, side, names: { row: `${side}_row`, column: `${side}_column` } });
-    const { model } = explorer;
-    const choice = explorer.select(side, `Diagram on the ${side}`, model.get("diagrams"), (key) => explorer.choose(this, key));
-    this.about = html("p", { class: "about" });
-    this.map = new DiagramMap(side, this.names, (cell) => explorer.move(this, cell));
+    Object.assign(this, { explorer, side });
+    this.map = new DiagramMap(side, LOOKS[side], (values) => explorer.move(side, values));
     this.ends = [html("span"), html("span")];
     this.bar = html("i");
     this.curve = new LinePlot(250, "load");
     this.facts = html("dl", { class: "facts" });
-    this.cuts = { columns: new LinePlot(190, "cut"), rows: new LinePlot(190, "cut") };
+    this.cuts = [new LinePlot(190, "cut"), new LinePlot(190, "cut")];
     this.root = html(
-      "section", { class: "side", "aria-label": `Diagram on the ${side}` }, choice, this.about, this.map.root,
-      legend(html("span", { class: "bar" }, this.ends[0], this.bar, this.ends[1])),
-      this.facts, this.curve.root, html("div", { class: "cuts" }, this.cuts.columns.root, this.cuts.rows.root),
+      "section", { class: "side", "aria-label": `Diagram on the ${side}` }, ...explorer.choice(side, `Diagram on the ${side}`),
+      this.map.root, legend(html("span", { class: "bar" }, this.ends[0], this.bar, this.ends[1])),
+      this.facts, this.curve.root, html("div", { class: "cuts" }, this.cuts[1].root, this.cuts[0].root),
     );
   }
 
   get diagram() {
-    return this.explorer.diagram(this.explorer.model.get(this.side));
-  }
-
-  /** The cell pointed at; values of the model change one by one, so that it may lie outside a new diagram for a moment. */
-  get cell() {
-    const { model } = this.explorer, { rows, columns } = this.diagram;
-    return {
-      row: Math.min(model.get(this.names.row), rows.values.length - 1),
-      column: Math.min(model.get(this.names.column), columns.values.length - 1),
-    };
+    return this.explorer.stored(this.side);
   }
 
   /** What is here, for ears. */
   tell() {
-    const d = this.diagram, { row, column } = this.cell;
-    return SHADES.map((shade) => `${this.name(shade)} ${d.say(shade, d.mean(shade, row, column))}`).join(", ");
+    const place = this.explorer.where(this.side);
+    return SHADES.map((shade) => `${this.name(shade)} ${say(this.diagram, shade, this.diagram.mean(shade, place)[0])}`).join(", ");
   }
 
   name(shade) {
-    return shade === "curvature" ? shade : OUTCOMES[this.diagram.outcome];
-  }
-
-  layout() {
-    const d = this.diagram, shade = this.explorer.model.get("shade");
-    write(this.about, d.about);
-    this.map.layout(d, shade);
-    const [low, high] = d.scale(shade);
-    const ends = shade === "curvature"
-      ? [`convex ${number(low, 2)}`, `${number(high, 2, true)} concave`] : [low, high].map((v) => d.say(shade, v));
-    ends.forEach((text, i) => write(this.ends[i], text));
-    this.bar.className = shade;
+    return shade === "curvature" ? shade : this.diagram.outcome;
   }
 
   draw() {
-    const d = this.diagram, { row, column } = this.cell, shade = this.explorer.model.get("shade");
-    this.map.aim({ [this.names.row]: row, [this.names.column]: column }, this.tell());
-    this.drawFacts(d, row, column);
-    const seeds = Array.from({ length: d.seeds }, (_, s) => d.loads(row, column, s)), mean = d.loads(row, column);
-    const every = d.layers.length > 13 ? 4 : d.layers.length > 9 ? 2 : 1;
-    const at = (curve) => curve.map((v, l) => [d.layers[l], v]);
-    this.curve.layout(
-      { low: 0, high: d.layers.at(-1), title: ["layer ", ...symbolText("ℓ")], at: d.layers.filter((l) => l % every === 0) },
-      { ...roomy(seeds.flat()), title: ["load ", ...symbolText("D", "ℓ")] },
-    );
-    this.curve.draw([
-      { class: "chord", points: [[d.layers[0], mean[0]], [d.layers.at(-1), mean.at(-1)]] },
-      ...seeds.map((curve) => ({ class: "seed", points: at(curve) })),
-      { class: "mean", points: at(mean), dots: 3.5 },
-    ]);
-    this.drawCut("columns", d, (c) => [row, c], column, shade);
-    this.drawCut("rows", d, (r) => [r, column], row, shade);
+    const { diagram, explorer } = this, place = explorer.where(this.side), shade = explorer.model.get("shade");
+    const [low, high] = this.map.show(diagram, shade);
+    this.map.aim(place, this.tell());
+    const ends = shade === "curvature"
+      ? [`convex ${number(low, 2)}`, `${number(high, 2, true)} concave`] : [low, high].map((v) => say(diagram, shade, v));
+    ends.forEach((text, i) => write(this.ends[i], text));
+    this.bar.className = shade;
+    this.drawFacts(diagram, place);
+    this.drawCurve(diagram, diagram.mean("load", place), diagram.runs("load", place));
+    for (const axis of [0, 1]) this.drawCut(axis, diagram, place, shade);
   }
 
-  drawFacts(d, row, column) {
-    const range = (shade) => {
-      const each = d.each(shade, row, column).filter(Number.isFinite);
-      if (each.length < d.seeds) return ` (${d.seeds - each.length} of ${d.seeds} diverged)`;
-      return ` (${d.say(shade, Math.min(...each))} to ${d.say(shade, Math.max(...each))})`;
+  drawFacts(diagram, place) {
+    const { seeds } = diagram, range = (shade) => {
+      const known = each(diagram, shade, place).filter(Number.isFinite);
+      if (known.length < seeds) return ` (${seeds - known.length} of ${seeds} diverged)`;
+      return ` (${say(diagram, shade, Math.min(...known))} to ${say(diagram, shade, Math.max(...known))})`;
     };
     const lines = [
-      [d.rows.words, d.rows.values[row]], [d.columns.words, d.columns.values[column]],
-      ...SHADES.map((shade) => [this.name(shade), d.say(shade, d.mean(shade, row, column)) + range(shade)]),
+      ...diagram.axes.map(({ words, values }, i) => [words, values[place[i]]]),
+      ...SHADES.map((shade) => [this.name(shade), say(diagram, shade, diagram.mean(shade, place)[0]) + range(shade)]),
     ];
     this.facts.replaceChildren(...lines.map(([name, value]) => html("div", {}, html("dt", {}, name), html("dd", {}, value))));
   }
 
+  drawCurve({ layers }, mean, runs) {
+    const every = layers.length > 13 ? 4 : layers.length > 9 ? 2 : 1, last = layers.at(-1);
+    this.explorer.drawRuns(
+      this.curve, this.side, "load", layers,
+      { low: 0, high: last, title: ["layer ", ...symbolText("ℓ")], at: layers.filter((l) => l % every === 0) },
+      { ...roomy(runs.flat()), title: ["load ", ...symbolText("D", "ℓ")] },
+      { below: [{ class: "chord", points: [[layers[0], mean[0]], [last, mean.at(-1)]] }], dots: 3.5 },
+    );
+  }
+
   /** The row or the column through the cell: the mean of every cell, and a bar from its lowest to its highest seed. */
-  drawCut(axis, d, place, here, shade) {
-    const plot = this.cuts[axis], { values, words } = d[axis], each = values.map((_, i) => d.each(shade, ...place(i)));
-    const unit = shade === "outcome" && d.outcome === "accuracy" ? 100 : 1;
-    const scaled = each.map((all) => all.map((v) => unit * v)), means = scaled.map((all) => all.reduce((a, b) => a + b) / d.seeds);
-    const signed = shade === "curvature", at = thinned(values, plot.root.clientWidth - 72);
+  drawCut(axis, diagram, place, shade) {
+    const plot = this.cuts[axis], { values, words } = diagram.axes[axis], here = place[axis], signed = shade === "curvature";
+    const unit = shade === "outcome" && diagram.outcome === ACCURACY ? 100 : 1, along = diagram.along(axis, place);
+    const all = along.map((at) => each(diagram, shade, at).map((v) => unit * v)), mean = along.map((at, i) => [i, unit * diagram.mean(shade, at)[0]]);
     plot.layout(
-      { low: -0.3, high: values.length - 0.7, title: [words], say: (i) => values[i], at },
-      { ...roomy([...scaled.flat(), ...(signed ? [0] : [])]), n: 4, title: [unit === 100 ? "accuracy, %" : this.name(shade)] },
+      { low: -0.3, high: values.length - 0.7, title: [words], say: (i) => values[i], at: thinned(values, plot.root.clientWidth - 72) },
+      { ...roomy([...all.flat(), ...(signed ? [0] : [])]), n: 4, title: [unit === 100 ? "accuracy, %" : this.name(shade)] },
     );
     plot.draw([
       ...(signed ? [{ class: "zero", points: [[-1, 0], [values.length, 0]] }] : []),
       { class: "here", points: [[here, plot.y.invert(0)], [here, plot.y.invert(999)]] },
-      ...scaled.map((all, i) => ({ class: "range", points: [[i, Math.min(...all)], [i, Math.max(...all)]] })),
-      { class: "mean", points: means.map((v, i) => [i, v]), dots: 3 },
-      { class: "mean now", points: [[here, means[here]]], dots: 5.5 },
+      ...all.map((one, i) => ({ class: "range", points: [[i, Math.min(...one)], [i, Math.max(...one)]] })),
+      { class: "mean", points: mean, dots: 3 },
+      { class: "mean now", points: [mean[here]], dots: 5.5 },
     ]);
   }
 }
 
-class Explorer extends View {
+class Explorer extends StoredView {
   constructor(model, el) {
-    super(model, [...SIDES.flatMap((side) => [side, `${side}_row`, `${side}_column`]), "shade", "linked"]);
-    this.sides = SIDES.map((side) => new Side(this, side));
+    super(model, LOOKS, NAMES);
+    this.sides = Object.keys(LOOKS).map((side) => new Side(this, side));
     this.shades = SHADES.map((shade) => button(
       shade === "curvature" ? "Curvature" : "Accuracy or energy", "Shade cells by this", () => this.set({ shade }),
     ));
@@ -253,28 +195,10 @@ class Explorer extends View {
     this.publish();
   }
 
-  diagram(key) {
-    return this.once(key, () => new Diagram(this.model.get("diagrams")[key]));
-  }
-
-  /** The same place in another diagram, as a share of its rows and columns. */
-  across({ row, column }, from, to) {
-    const same = (i, axis) => Math.round((i / (from[axis].values.length - 1)) * (to[axis].values.length - 1));
-    return { row: same(row, "rows"), column: same(column, "columns") };
-  }
-
   move(side, values) {
-    const other = this.sides.find((s) => s !== side);
-    const cell = { row: values[side.names.row], column: values[side.names.column] };
-    if (!this.model.get("linked")) return this.set(values);
-    const there = this.across(cell, side.diagram, other.diagram);
-    this.set({ ...values, [other.names.row]: there.row, [other.names.column]: there.column });
-  }
-
-  choose(side, key) {
-    const { row, column } = this.across(side.cell, side.diagram, this.diagram(key));
-    this.set({ [side.side]: key, [side.names.row]: row, [side.names.column]: column });
-    this.publish();
+    const other = side === "left" ? "right" : "left", place = LOOKS[side].map((name) => values[name]);
+    const there = this.model.get("linked") ? this.answering(other, this.stored(other), this.stored(side), place) : {};
+    this.set({ ...values, ...there });
   }
 
   /** What a screen reader hears; while a ring moves, it hears the ring. */
@@ -282,16 +206,12 @@ class Explorer extends View {
     this.status.textContent = this.sides.map((s) => `${s.diagram.title}: ${s.tell()}.`).join(" ");
   }
 
-  layout() {
+  draw() {
     const shade = this.model.get("shade");
     this.shades.forEach((b, i) => set(b, { "aria-pressed": String(SHADES[i] === shade) }));
-    for (const side of this.sides) side.layout();
-  }
-
-  draw() {
     for (const side of this.sides) side.draw();
   }
 }
 
-const { render, startPages } = hosted(Explorer, "diagram", ["left", "left_row", "left_column", "right", "right_row", "right_column", "shade", "linked"]);
+const { render, startPages } = hosted(Explorer, "diagram", NAMES);
 export default { render };

@@ -13,7 +13,7 @@ from deepmech.simulators.spring_block import simulate
 from deepmech.sweeps import Sweep, sweep_of
 from deepmech.trainers import MLP, Training
 from deepmech_book.analysis.spring_block import chains
-from deepmech_book.explorers.page import ExplorerSpec, Value, quantise_int16
+from deepmech_book.explorers.page import ExplorerSpec, Value, in_page
 from deepmech_book.sweeps.shipped import result
 from deepmech_book.sweeps.spring_block import networks
 
@@ -117,36 +117,34 @@ def _in_page(name: str) -> dict[str, Any]:
     made = diagram(name)
     rows, columns = (str(dim) for dim in made["curvature"].dims[:2])
     outcome = str(list(made)[-1])
-    slope, (noise, symbol, _) = rows == "slope", NOISES[columns]
-
-    def axis(name: str, style: str, words: str, symbol: str, sub: str = "") -> dict[str, Any]:
-        values = [format(v, style) for v in made[name].values]
-        return {"words": words, "symbol": symbol, "sub": sub, "values": values}
-
-    return {
-        "title": SOURCES[name][0],
-        "about": _words(made, columns),
-        "rows": axis(rows, ".3g", *(("negative slope", "α") if slope else ("friction right", "μ", "→"))),
-        "columns": axis(columns, "g", noise, symbol),
-        "seeds": made.sizes["seed"],
-        "layers": made["layer"].values.tolist(),
-        "outcome": "accuracy" if slope else "energy",
-        "load": quantise_int16(made["load_curve"], STEPS["load"]),
-        "shades": [
-            quantise_int16(made[key], STEPS[step]) for key, step in zip(("curvature", outcome), SHADES, strict=True)
-        ],
-    }
+    noise, symbol, _ = NOISES[columns]
+    row = (
+        {"words": "negative slope", "symbol": "α"}
+        if rows == "slope"
+        else {"words": "friction right", "symbol": "μ", "sub": "→"}
+    )
+    return in_page(
+        made.rename({"load_curve": "load", outcome: "outcome"}),
+        {
+            rows: row | {"values": [f"{v:.3g}" for v in made[rows].values]},
+            columns: {"words": noise, "symbol": symbol, "values": [f"{v:g}" for v in made[columns].values]},
+        },
+        STEPS,
+        title=SOURCES[name][0],
+        about=_words(made, columns),
+        layers=made["layer"].values.tolist(),
+        outcome="test accuracy" if outcome == "accuracy" else "elastic energy",
+    )
 
 
 def derived_state(values: dict[str, Any]) -> dict[str, Any]:
     """Every diagram, and the cells pointed at: where none is named, that of a quiet, nonlinear network."""
-    more: dict[str, Any] = {"diagrams": {name: _in_page(name) for name in SOURCES}}
+    more: dict[str, Any] = {"stored": {name: _in_page(name) for name in SOURCES}}
     for side in SIDES:
-        for axis in ("row", "column"):
-            at = Value(None, (0, len(more["diagrams"][values[side]][f"{axis}s"]["values"]) - 1, 1))
-            chosen = values[name := f"{side}_{axis}"]
-            more[name] = at.allowed[1] if chosen is None else chosen
-            at.check(f"diagram explorer: {name} = {chosen!r}: must", more[name])
+        for name, axis in zip((f"{side}_row", f"{side}_column"), more["stored"][values[side]]["axes"], strict=True):
+            last = len(axis["values"]) - 1
+            more[name] = last if values[name] is None else values[name]
+            Value(None, (0, last, 1)).check(f"diagram explorer: {name} = {values[name]!r}: must", more[name])
     return more
 
 
@@ -154,10 +152,10 @@ def in_words(state: dict[str, Any]) -> str:
     """What is pointed at."""
     said = []
     for side in SIDES:
-        d = state["diagrams"][state[side]]
-        here = [f"{d[axis]['words']} {d[axis]['values'][state[f'{side}_{axis[:-1]}']]}" for axis in ("rows", "columns")]
-        said.append(f"{d['title']}, {', '.join(here)}")
-    return f"Interactive phase diagrams, two of {len(state['diagrams'])} side by side: {'; '.join(said)}."
+        shown, place = state["stored"][state[side]], (state[f"{side}_row"], state[f"{side}_column"])
+        here = [f"{axis['words']} {axis['values'][i]}" for axis, i in zip(shown["axes"], place, strict=True)]
+        said.append(", ".join([shown["title"], *here]))
+    return f"Interactive phase diagrams, two of {len(state['stored'])} side by side: {'; '.join(said)}."
 
 
 _CELL = {

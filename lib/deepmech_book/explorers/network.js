@@ -220,15 +220,15 @@ export class Training {
  */
 export function trainAside(options, epochs, told) {
   const parts = [mulHigh, philox, product, outer, Training].map(String).join("\n");
-  const work = `onmessage = ({ data: [options, epochs] }) => {
+  const work = ({ data: [options, epochs] }) => {
     const training = new Training(options);
     for (let e = 0; e <= epochs; e++) {
       if (e) training.runEpoch();
       postMessage(training.measure());
     }
-  };`;
+  };
   try {
-    const worker = new Worker(URL.createObjectURL(new Blob([parts, work], { type: "text/javascript" })));
+    const worker = new Worker(URL.createObjectURL(new Blob([parts, "\nonmessage = ", work], { type: "text/javascript" })));
     worker.onmessage = ({ data }) => told(data);
     worker.postMessage([options, epochs]);
     return () => worker.terminate();

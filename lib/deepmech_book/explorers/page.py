@@ -8,13 +8,14 @@ import inspect
 import json
 import re
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import xarray as xr
 
 from deepmech.core.files import write_new
 from deepmech.core.random import Stream
@@ -33,6 +34,7 @@ __all__ = [
     "animation_state",
     "bundle",
     "cli_explore",
+    "in_page",
     "key",
     "quantise_int16",
     "style",
@@ -40,6 +42,7 @@ __all__ = [
 
 FOLDER = Path(__file__).parent
 _IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./(\w+)\.js";$', re.M)
+_ASIDE = re.compile(r"^ *(?://|/?\*).*\n|^ +", re.M)
 _EXPORT = re.compile(r"^export (?=(?:class|const|function\*?) (\w+))", re.M)
 EXPLORERS = ("chain", "elastic", "ruler", "relaxation", "training", "diagram", "shake")
 
@@ -210,7 +213,7 @@ def bundle(entry: str) -> str:
     """The module ``<entry>.js`` of this folder with everything that it imports, as the text of one ES module.
 
     Each imported module becomes a function that is called once, so that names private to one module stay private; the
-    entry itself stands at the end, unchanged but for its imports.
+    entry itself stands at the end. Comments and indents, a quarter of a script, do not go with a page.
 
     Examples
     --------
@@ -232,15 +235,17 @@ def bundle(entry: str) -> str:
         parts[name] = text
 
     visit(entry, False)
-    return "\n".join(parts.values())
+    return _ASIDE.sub("", "\n".join(parts.values()))
 
 
 MISSING = -32768
 """Stands for what is not a number."""
 
 
-def quantise_int16(values: Any, step: float) -> dict[str, Any]:
+def quantise_int16(values: Any, step: float, log: bool = False) -> dict[str, Any]:
     """Numbers as 16-bit multiples of ``step``, flat, row by row; ``unpacked`` of view.js reads them.
+
+    With ``log`` their logarithms (base 10) are; what is too small for two bytes, zero too, becomes the smallest.
 
     Raises
     ------
@@ -252,11 +257,28 @@ def quantise_int16(values: Any, step: float) -> dict[str, Any]:
     >>> quantise_int16([0.1234, 1.0], 0.001)
     {'step': 0.001, 'data': 'ewDoAw=='}
     """
-    values = np.asarray(values, float).ravel()
+    values, most = np.asarray(values, float).ravel(), 32767 * step
+    if log:
+        values = np.log10(np.maximum(values, 10.0**-most))
     counts = np.where(np.isfinite(values), np.round(values / step), MISSING)
     largest = float(np.nanmax(np.abs(values), initial=0.0))
-    if largest > 32767 * step:
-        raise ValueError(
-            f"quantise_int16: step = {step}: two bytes hold numbers up to {32767 * step:g}; one is {largest:g}"
-        )
-    return {"step": step, "data": base64.b64encode(counts.astype("<i2").tobytes()).decode("ascii")}
+    if largest > most:
+        raise ValueError(f"quantise_int16: step = {step}: two bytes hold numbers up to {most:g}; one is {largest:g}")
+    data = base64.b64encode(counts.astype("<i2").tobytes()).decode("ascii")
+    return {"step": step, "data": data} | ({"log": True} if log else {})
+
+
+def in_page(
+    data: xr.Dataset, axes: dict[str, dict[str, Any]], steps: dict[str, float], log: Sequence[str] = (), **facts: Any
+) -> dict[str, Any]:
+    """A Dataset as a page carries it, which stored.js looks into.
+
+    ``axes`` are the dimensions that a place is given on, with the ``values`` and whatever else a page says of each;
+    ``steps`` what the variables that are taken, or where ``log`` names them their logarithms, are rounded to. Beside
+    the axes these have runs (``seed``), and may have what their curves run along. ``facts`` are kept as they are.
+    """
+    taken = {
+        name: quantise_int16(data[name].transpose(*axes, "seed", ...), step, name in log)
+        for name, step in steps.items()
+    }
+    return {**facts, "axes": list(axes.values()), "seeds": data.sizes["seed"], "variables": taken}

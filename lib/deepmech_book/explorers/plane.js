@@ -47,7 +47,6 @@ export class Plane {
     });
     this.handle = html("div", {
       class: "handle", tabindex: 0, role: "slider", "aria-roledescription": "two-dimensional slider", "aria-label": label,
-      "aria-valuemin": across.range[0], "aria-valuemax": across.range[1],
       onkeydown: (e) => this.key(e), onpointerdown: (e) => this.drag(e),
     });
     this.root = html("div", { class: "phase" }, this.svg, this.handle);
@@ -91,7 +90,7 @@ export class Plane {
     this.handle.style.left = `${((100 * x(p[across.name])) / this.width).toFixed(3)}%`;
     this.handle.style.top = `${y(p[up.name]).toFixed(1)}px`;
     set(this.handle, {
-      "aria-valuenow": p[across.name],
+      "aria-valuemin": across.range[0], "aria-valuemax": across.range[1], "aria-valuenow": p[across.name],
       "aria-valuetext": [across, up].map((a) => `${a.words} ${this.say(a, p[a.name])}`).join(", "),
     });
   }

@@ -4,8 +4,11 @@
 import { button, figure, help, key, legend, nearest } from "./controls.js";
 import { html, number, power, set, svg, symbol, symbolText, write } from "./dom.js";
 import { LinePlot } from "./line_plot.js";
-import { View, hosted, unpacked } from "./view.js";
+import { StoredView } from "./stored.js";
+import { hosted, unpacked } from "./view.js";
 
+const LOOKS = { phase: ["temperature", "waiting"] };
+const NAMES = Object.entries(LOOKS).flat(2);
 /** Times within this factor of the free walk's count as the same. */
 const ALIKE = 1.25;
 const LEVEL = 0.9;
@@ -14,12 +17,6 @@ const LEVEL = 0.9;
 const warmth = (t) => (t === 0 || t >= 0.001 ? String(t) : power(t));
 /** A number of steps with its thousands. */
 const steps = (n) => Number(n.toPrecision(3)).toLocaleString("en");
-
-/** From cold to hot by rank, as in the figures (deepmech.plots.style.COLD_TO_HOT, which comes with the page). */
-const heat = (scale, i, n) => {
-  const at = (i / Math.max(1, n - 1)) * (scale.length - 1), low = Math.min(Math.floor(at), scale.length - 2);
-  return `color-mix(in srgb, ${scale[low]}, ${scale[low + 1]} ${Math.round(100 * (at - low))}%)`;
-};
 
 /** Dots that stand for the weights, and how long they walk on the screen, in seconds. */
 const DOTS = 50, WALK = 8;
@@ -47,13 +44,12 @@ class Window {
   }
 }
 
-class Explorer extends View {
+class Explorer extends StoredView {
   constructor(model, el) {
-    super(model, ["phase", "temperature", "waiting"]);
+    super(model, LOOKS, NAMES);
     this.overlap = new LinePlot(270, "overlap");
     this.msd = new LinePlot(270, "msd");
     this.tau = new LinePlot(290, "tau");
-    this.about = html("p", { class: "about" });
     this.weights = new Window();
     this.told = html("span");
     this.walk = button("", "Let them walk, from the first record to the last", () => this.start());
@@ -61,14 +57,14 @@ class Explorer extends View {
     this.progress = 1;
     this.begin(
       el, "relaxation", "Explorer of walking weights",
-      this.select("phase", "Phase and data", model.get("phases"), (phase) => this.choose(phase)), this.about, this.head(),
+      ...this.choice("phase", "Phase and data"), this.head(),
       this.sliders({
         temperature: {
-          label: ["temperature ", symbol("T")], values: () => this.run.temperatures, say: warmth, speak: (t) => `temperature ${t}`,
+          label: ["temperature ", symbol("T")], values: () => this.run.axes[0].values, say: warmth, speak: (t) => `temperature ${t}`,
           note: (t) => (t ? "noise of each step, ∝ √T" : "no noise: only the landscape moves weights"),
         },
         waiting: {
-          label: ["waiting time ", symbol("t", "w")], values: () => this.run.waiting, say: steps,
+          label: ["waiting time ", symbol("t", "w")], values: () => this.run.axes[1].values, say: steps,
           speak: (t) => `waiting time ${t} steps`, note: () => "steps before the clock starts",
         },
       }, " two"),
@@ -118,51 +114,19 @@ class Explorer extends View {
     this.drawWeights();
   }
 
-  /** The mean over initial conditions of `values` at a place between two records. */
-  meanAt(values, at, map) {
-    const { seeds } = this.run, [t, w] = this.spot, i = Math.floor(at), part = at - i;
-    let sum = 0;
-    for (let s = 0; s < seeds; s++) {
-      const one = this.record(values, t, w, s);
-      sum += (1 - part) * map(one[i]) + (part ? part * map(one[i + 1]) : 0);
-    }
-    return sum / seeds;
-  }
-
   drawWeights() {
     if (!this.width) return;
-    const { times, overlap, logMsd, window } = this.run;
+    const { times, window } = this.run, place = this.where("phase"), [overlap, msd] = ["overlap", "msd"].map((name) => this.run.mean(name, place));
     // After a long wait the record ends before its last time.
-    const seen = times.findLastIndex((_, i) => Number.isFinite(this.meanAt(overlap, i, (v) => v))), at = this.progress * seen;
-    const inside = this.meanAt(overlap, at, (v) => v), moved = Math.sqrt(this.meanAt(logMsd, at, (v) => 10 ** v));
-    this.weights.draw(inside, Number.isFinite(moved) ? moved / window : 1);
+    const seen = overlap.findLastIndex(Number.isFinite), at = this.progress * seen, i = Math.floor(at), part = at - i;
+    // Between two records on a straight line.
+    const [inside, moved] = [overlap, msd].map((curve) => (1 - part) * curve[i] + (part && part * curve[i + 1]));
+    this.weights.draw(inside, Number.isFinite(moved) ? Math.sqrt(moved) / window : 1);
     write(this.told, `After ${steps(times[Math.round(at)])} steps ${number(100 * (1 - inside), 0)} % of the weights have left their window.`);
   }
 
   get run() {
-    const key = this.model.get("phase"), raw = this.model.get("phases")[key];
-    const { overlap, log_msd, free } = raw;
-    return this.once(key, () => ({ ...raw, overlap: unpacked(overlap), logMsd: unpacked(log_msd), free: unpacked(free) }));
-  }
-
-  /** Where temperature and waiting time stand in the record of this phase. */
-  get spot() {
-    const { temperatures, waiting } = this.run;
-    return [nearest(temperatures, this.model.get("temperature")), nearest(waiting, this.model.get("waiting"))];
-  }
-
-  choose(phase) {
-    const { temperatures, waiting } = this.model.get("phases")[phase];
-    this.set({
-      phase, temperature: temperatures[nearest(temperatures, this.model.get("temperature"))],
-      waiting: waiting[nearest(waiting, this.model.get("waiting"))],
-    });
-  }
-
-  /** One initial condition's record, `values`, at a temperature and waiting time. */
-  record(values, t, w, seed) {
-    const { waiting, seeds, times } = this.run, from = ((t * waiting.length + w) * seeds + seed) * times.length;
-    return values.subarray(from, from + times.length);
+    return this.stored("phase");
   }
 
   /** The words for a decorrelation time and the free walk's. */
@@ -173,62 +137,49 @@ class Explorer extends View {
     return ["concave", "Driven", "faster than the free walk: the landscape moves the weights"];
   }
 
-  layout() {
-    this.weights.layout();
-    const { times, temperatures, about } = this.run, time = { low: times[0], high: times.at(-1), log: true };
-    write(this.about, about);
-    const t = ["time ", ...symbolText("t"), " since ", ...symbolText("t", "w"), " (steps)"];
-    this.overlap.layout({ ...time, title: t }, { low: 0, high: 1, title: ["overlap ", ...symbolText("Q"), "(t)"] });
-    const known = this.run.logMsd.filter((v) => v > this.model.get("still"));
-    this.msd.layout(
-      { ...time, title: [...t.map((e) => (e.cloneNode ? e.cloneNode(true) : e))] },
-      { low: 10 ** Math.min(...known), high: 10 ** Math.max(...known), log: true, title: ["MSD"] },
-    );
-    const warm = temperatures.filter((v) => v > 0), all = this.run.taus.flat(2).filter((v) => v !== null);
-    this.tau.layout(
-      { low: warm[0] / 2, high: warm.at(-1) * 2, log: true, n: 7, title: ["temperature ", ...symbolText("T")] },
-      { low: Math.min(...all) / 2, high: Math.max(...all) * 2, log: true, title: ["τ₉₀ (steps)"] },
-    );
-  }
-
   draw() {
+    const { run } = this, { times, free_tau: freeTau } = run, [t, w] = this.where("phase"), [tau, low, high] = run.taus[w][t];
+    this.weights.layout();
     this.drawWeights();
-    const { times, temperatures, seeds, taus, free_tau: freeTau, overlap, logMsd, free } = this.run, [t, w] = this.spot;
-    const at = (values, map = (v) => v) => times.map((time, i) => [time, map(values[i])]);
-    const mean = (values, map) => times.map((_, i) => {
-      let sum = 0;
-      for (let s = 0; s < seeds; s++) sum += map(this.record(values, t, w, s)[i]);
-      return sum / seeds;
-    });
-    const all = (values, map) => Array.from({ length: seeds }, (_, s) => ({ class: "seed", points: at(this.record(values, t, w, s), map) }));
-    const colours = temperatures.map((_, i) => heat(this.model.get("cold_to_hot"), i, temperatures.length));
-    const [tau, low, high] = taus[w][t], walkers = free.subarray(t * times.length, (t + 1) * times.length);
-    this.overlap.draw([
-      { class: "zero", points: [[times[0] / 2, LEVEL], [times.at(-1) * 2, LEVEL]] }, ...all(overlap, (v) => v),
-      { class: "free", points: at(walkers) }, { class: "mean", points: at(mean(overlap, (v) => v)), colours: [colours[t]] },
-      ...(tau === null ? [] : [{ class: "here", points: [[tau, 0], [tau, 1]] }]),
-    ]);
-    const slope = 2 * this.model.get("diffusion") * temperatures[t];
-    this.msd.draw([
-      ...all(logMsd, (v) => 10 ** v), { class: "free", points: slope ? times.map((time) => [time, slope * time]) : [] },
-      { class: "mean", points: at(mean(logMsd, (v) => 10 ** v)), colours: [colours[t]] },
-    ]);
-    const rest = temperatures[0] === 0 ? taus[w][0][0] : null, number0 = (v) => v ?? NaN;
-    const points = temperatures.map((T, i) => [T, number0(taus[w][i][0])]).filter(([T]) => T > 0);
-    this.tau.draw([
-      { class: "free", points: temperatures.map((T, i) => [T, number0(freeTau[i])]).filter(([T]) => T > 0) },
-      ...(rest === null ? [] : [
-        { class: "rest", points: [[this.tau.x.invert(0), rest], [this.tau.x.invert(9999), rest]] },
-        { class: "word", text: "T = 0", x: this.tau.x.invert(this.tau.box.left + 10), y: rest },
-      ]),
-      ...temperatures.map((T, i) => ({ class: "range", points: T ? [[T, number0(taus[w][i][1])], [T, number0(taus[w][i][2])]] : [] })),
-      { class: "mean", points, dots: 5, colours: colours.slice(temperatures.length - points.length) },
-      { class: "mean now", points: tau !== null && temperatures[t] ? [[temperatures[t], tau]] : [], dots: 7 },
-    ]);
+    const free = unpacked(run.free).subarray(t * times.length), here = tau === null ? [] : [{ class: "here", points: [[tau, 0], [tau, 1]] }];
+    const level = { class: "zero", points: [[times[0] / 2, LEVEL], [times.at(-1) * 2, LEVEL]] };
+    this.drawRecord(this.overlap, "overlap", { low: 0, high: 1, title: ["overlap ", ...symbolText("Q"), "(t)"] }, free, here, [level]);
+    const slope = 2 * this.model.get("diffusion") * run.axes[0].values[t], [least, most] = run.msd_range;
+    this.drawRecord(this.msd, "msd", { low: least, high: most, log: true, title: ["MSD"] }, times.map((time) => slope * time));
+    this.drawTimes(run, t, w);
     const between = low === null || high === null ? "" : ` (${steps(low)}–${steps(high)})`, ratio = tau && freeTau[t] && tau / freeTau[t];
     this.show(...this.state(tau, freeTau[t]), [
       `τ₉₀ ${tau === null ? "–" : steps(tau) + between}`, `free walk ${freeTau[t] === null ? "∞" : steps(freeTau[t])}`,
       ratio ? `ratio ${number(ratio, ratio < 0.1 ? 4 : 2)}` : "ratio –",
+    ]);
+  }
+
+  /** What was recorded over time, and the free walk; the mean has the colour of its temperature. */
+  drawRecord(plot, name, y, free, here = [], below = []) {
+    const { times, colours } = this.run, [t] = this.where("phase");
+    const title = ["time ", ...symbolText("t"), " since ", ...symbolText("t", "w"), " (steps)"];
+    this.drawRuns(plot, "phase", name, times, { low: times[0], high: times.at(-1), log: true, title }, y, {
+      below, between: [{ class: "free", points: times.map((time, i) => [time, free[i]]) }, ...here], colours: [colours[t]],
+    });
+  }
+
+  /** τ₉₀ over the temperatures, and the free walk's. T = 0 and times that are not known (null) have no place on these axes. */
+  drawTimes({ axes: [{ values: temperatures }], colours, taus, free_tau: freeTau }, t, w) {
+    const plot = this.tau, at = (values) => temperatures.map((T, i) => [T, values[i]]), tau = taus[w].map(([value]) => value);
+    const warm = temperatures.filter((T) => T > 0), all = taus.flat(2).filter((v) => v !== null), rest = temperatures[0] ? null : tau[0];
+    plot.layout(
+      { low: warm[0] / 2, high: warm.at(-1) * 2, log: true, n: 7, title: ["temperature ", ...symbolText("T")] },
+      { low: Math.min(...all) / 2, high: Math.max(...all) * 2, log: true, title: ["τ₉₀ (steps)"] },
+    );
+    plot.draw([
+      { class: "free", points: at(freeTau) },
+      ...(rest === null ? [] : [
+        { class: "rest", points: [[plot.x.invert(0), rest], [plot.x.invert(9999), rest]] },
+        { class: "word", text: "T = 0", x: plot.x.invert(plot.box.left + 10), y: rest },
+      ]),
+      ...taus[w].map(([, low, high], i) => ({ class: "range", points: [[temperatures[i], low], [temperatures[i], high]] })),
+      { class: "mean", points: at(tau), dots: 5, colours },
+      { class: "mean now", points: [at(tau)[t]], dots: 7 },
     ]);
   }
 
@@ -237,5 +188,5 @@ class Explorer extends View {
   }
 }
 
-const { render, startPages } = hosted(Explorer, "relaxation", ["phase", "temperature", "waiting"]);
+const { render, startPages } = hosted(Explorer, "relaxation", NAMES);
 export default { render };

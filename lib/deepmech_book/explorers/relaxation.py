@@ -8,18 +8,16 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from deepmech.plots.style import COLD_TO_HOT
+from deepmech.plots.style import temperatures
 from deepmech_book.analysis.glass import phases
-from deepmech_book.explorers.page import ExplorerSpec, Value, quantise_int16
+from deepmech_book.explorers.page import ExplorerSpec, Value, in_page, quantise_int16
 from deepmech_book.sweeps.glass import walks
 from deepmech_book.sweeps.shipped import result
 
-__all__ = ["PHASES", "STEPS", "STILL", "derived_state", "phase_run", "relaxation_page"]
+__all__ = ["PHASES", "STEPS", "derived_state", "phase_run", "relaxation_page"]
 
-STEPS = {"overlap": 0.0001, "log_msd": 0.001}
+STEPS = {"overlap": 0.0001, "msd": 0.001}
 """What numbers in the page are rounded to: overlaps, and logarithms (base 10) of mean square displacements."""
-STILL = -32
-"""Stands for the logarithm of no displacement at all."""
 _DATA = {"mnist": "MNIST", "cifar10-jpeg": "CIFAR-10"}
 _PHASES = ("regularised", "underparameterised", "overparameterised")
 PHASES = {
@@ -38,48 +36,41 @@ def phase_run(name: str) -> xr.Dataset:
 @cache
 def _in_page(name: str) -> dict[str, Any]:
     run = phase_run(name)
-    dims = ("temperature", "waiting", "seed", "time")
-    log_msd = np.log10(np.maximum(run["msd"].transpose(*dims).values, 10.0**STILL))
     taus = [phases.times(run, wait=w) for w in range(run.sizes["waiting"])]
-    return {
-        "title": PHASES[name][0],
-        "about": phases.origin(run),
-        "temperatures": run.temperature.values.tolist(),
-        "waiting": run.waiting.values.tolist(),
-        "times": run.time.values.tolist(),
-        "seeds": run.sizes["seed"],
-        "window": float(f"{float(phases.window_size(run).mean()):.4g}"),
-        "overlap": quantise_int16(run["overlap"].isel(chi=walks.PAPER_WINDOW).transpose(*dims), STEPS["overlap"]),
-        "log_msd": quantise_int16(log_msd, STEPS["log_msd"]),
-        "free": quantise_int16(phases.free_overlaps(run).mean("seed"), STEPS["overlap"]),
-        "free_tau": [_plain(v) for v in taus[0]["free"].values],
-        "taus": [
-            [[_plain(v) for v in row] for row in zip(*(table[k].values for k in ("tau", "low", "high")), strict=True)]
-            for table in taus
-        ],
-    }
+    moved = run["msd"].where(run["msd"] > 0)
+    return in_page(
+        run.isel(chi=walks.PAPER_WINDOW),
+        {axis: {"values": run[axis].values.tolist()} for axis in ("temperature", "waiting")},
+        STEPS,
+        log=["msd"],
+        title=PHASES[name][0],
+        about=phases.origin(run),
+        times=run.time.values.tolist(),
+        colours=temperatures(run.temperature),
+        window=_plain(phases.window_size(run).mean()),
+        msd_range=_plain([moved.min(), moved.max()]),
+        free=quantise_int16(phases.free_overlaps(run).mean("seed"), STEPS["overlap"]),
+        free_tau=_plain(taus[0]["free"]),
+        taus=[_plain(table[["tau", "low", "high"]].to_array().T) for table in taus],
+    )
 
 
-def _plain(value: float) -> float | None:
-    """Four digits; None for what JSON has no number for."""
-    return float(f"{float(value):.4g}") if np.isfinite(value) else None
+def _plain(values: Any) -> Any:
+    """Four digits of each number; None for what JSON has none for."""
+    values = np.asarray(values, float)
+    if values.ndim:
+        return [_plain(value) for value in values]
+    return float(f"{values:.4g}") if np.isfinite(values) else None
 
 
 def derived_state(values: dict[str, Any]) -> dict[str, Any]:
     """Every phase; a ValueError where the one chosen was not walked at this temperature or after this wait."""
-    phases = {name: _in_page(name) for name in PHASES}
-    shown = phases[values["phase"]]
-    for name, walked in (("temperature", shown["temperatures"]), ("waiting", shown["waiting"])):
-        Value(None, walked).check(f"relaxation explorer: {name} = {values[name]!r}: must", values[name])
+    stored = {name: _in_page(name) for name in PHASES}
+    for name, axis in zip(("temperature", "waiting"), stored[values["phase"]]["axes"], strict=True):
+        Value(None, axis["values"]).check(f"relaxation explorer: {name} = {values[name]!r}: must", values[name])
+    numbers = {"temperature": float(values["temperature"]), "waiting": int(values["waiting"])}
     # The free walk's MSD is 2Dt with D = μT/P_D.
-    return {
-        "temperature": float(values["temperature"]),
-        "waiting": int(values["waiting"]),
-        "still": STILL,
-        "cold_to_hot": list(COLD_TO_HOT),
-        "diffusion": walks.diffusion(1.0),
-        "phases": phases,
-    }
+    return numbers | {"diffusion": walks.diffusion(1.0), "stored": stored}
 
 
 relaxation_page = ExplorerSpec(

@@ -92,7 +92,7 @@ class Explorer extends Player {
   /** What is left to do in each of the networks at an epoch: on a line between two records. */
   networks(epoch) {
     const epochs = this.model.get("epochs"), seeds = this.model.get("seeds");
-    const load = this.once("load", () => unpacked(this.model.get("load"))), L = load.length / this.choices.shake.length / seeds / epochs.length;
+    const load = (this.load ??= unpacked(this.model.get("load"))), L = load.length / this.choices.shake.length / seeds / epochs.length;
     const i = Math.min(epochs.length - 2, epochs.findLastIndex((e) => e <= epoch)), part = (epoch - epochs[i]) / (epochs[i + 1] - epochs[i]);
     return Array.from({ length: seeds }, (_, s) => {
       const from = ((this.at * seeds + s) * epochs.length + i) * L, curve = Array.from(load.subarray(from, from + L));

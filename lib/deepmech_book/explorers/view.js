@@ -3,7 +3,7 @@
 import { slider } from "./controls.js";
 import { html, set, write } from "./dom.js";
 
-/** A subclass calls `begin`, and has `layout()`, for what depends on parameters and width, and `draw()`. */
+/** A subclass calls `begin`, and has `draw()`, and `layout()` for what needs not be done while things move. */
 export class View {
   /** `parameters` are names of values of the model; whenever one changes everything is laid out anew. */
   constructor(model, parameters) {
@@ -12,7 +12,6 @@ export class View {
     [this.ranges, this.choices] = [model.get("ranges"), model.get("choices")];
     this.cleanup = [];
     this.controls = [];
-    this.made = new Map();
     this.word = html("strong");
     this.meaning = html("span");
     this.numbers = html("p", { class: "numbers" }, html("span"), html("span"), html("span"));
@@ -61,26 +60,12 @@ export class View {
     return html("div", { class: `sliders${more}` }, ...made.map((control) => control.root));
   }
 
-  /** A list to choose from what the model has for `name`; `titles` are {key: {title}}. */
-  select(name, label, titles, chosen) {
-    const options = this.choices[name].map((key) => html("option", { value: key }, titles[key].title));
-    const root = html("select", { name, "aria-label": label, onchange: () => chosen(root.value) }, ...options);
-    this.controls.push({ show: () => (root.value = this.model.get(name)) });
-    return root;
-  }
-
-  /** What `make` gives for `key`, made once. */
-  once(key, make) {
-    if (!this.made.has(key)) this.made.set(key, make());
-    return this.made.get(key);
-  }
-
   /** Lay everything out and draw it, once there is room: Jupyter builds a widget before it shows it. */
   place() {
     this.width = this.root.clientWidth;
     if (!this.width) return;
     for (const control of this.controls) control.show();
-    this.layout();
+    this.layout?.();
     this.draw();
     this.root.dataset.width = this.width;
   }
@@ -126,12 +111,12 @@ export class View {
 
 const MISSING = -32768;
 
-/** Numbers that came with the page as 16-bit multiples of a step (page.py), as doubles; nan where one is missing. */
-export function unpacked({ step, data }) {
+/** Numbers that came with the page as 16-bit multiples of a step (page.py), they or their logarithms; nan where one is missing. */
+export function unpacked({ step, data, log }) {
   const bytes = Uint8Array.from(atob(data), (c) => c.charCodeAt(0)), view = new DataView(bytes.buffer);
   return Float64Array.from({ length: bytes.length / 2 }, (_, i) => {
     const count = view.getInt16(2 * i, true);
-    return count === MISSING ? NaN : count * step;
+    return count === MISSING ? NaN : log ? 10 ** (count * step) : count * step;
   });
 }
 

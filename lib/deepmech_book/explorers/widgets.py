@@ -149,7 +149,7 @@ class DiagramExplorer(Explorer):
     @traitlets.validate("left_row", "left_column", "right_row", "right_column")
     def _in_its_diagram(self, proposal: Any) -> int:
         side, axis = proposal["trait"].name.split("_")
-        values = self.diagrams[getattr(self, side)][f"{axis}s"]["values"] if self.diagrams else ()
+        values = self.stored[getattr(self, side)]["axes"][axis == "column"]["values"] if self.stored else ()
         if not 0 <= proposal["value"] < (len(values) or np.inf):
             raise traitlets.TraitError(f"{side}_{axis} = {proposal['value']}: must be from 0 to {len(values) - 1}")
         return int(proposal["value"])
