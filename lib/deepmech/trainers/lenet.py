@@ -75,8 +75,8 @@ def train_lenet(
         - ``label``, ``true_class`` (…, iteration): its label (perhaps wrong) and its class, int8;
         - ``loss`` (…, iteration): its cross-entropy with that label, float32;
         - ``validation_loss``, ``validation_accuracy`` (…, at_iteration), if ``record`` is given;
-        - ``state`` (…): ``"finished"`` or ``"diverged"``: a loss, a weight or a validation loss was not finite. Logits
-          and losses are NaN from that iteration on, and so is what is measured later.
+        - ``state`` (…): ``"finished"`` or ``"diverged"``: a loss, a validation loss, or in the end a weight was not
+          finite. Logits and losses are NaN from the first such loss on, and so is what is measured later.
 
     Raises
     ------

@@ -290,44 +290,22 @@ def descend(
 
 @njit(**OPTIONS)
 def trial(
-    images: Floats, labels: Ints, order: Ints, rate: float, p: Parameters, s: Workspace, record: Floats, losses: Floats,
-    x_val: Floats, y_val: Ints, at: Ints, measured: Floats, logits: Floats, probs: Floats,
+    images: Floats, labels: Ints, order: Ints, learns: bool, rate: float, p: Parameters, s: Workspace, record: Floats,
+    losses: Floats, probs: Floats,
 ) -> None:  # fmt: skip
-    """Train on ``order``, one sample after another, until a loss is not finite, from which no step is taken.
+    """Logits and loss of one sample of ``order`` after another, in ``record`` and ``losses``; if it ``learns``, train
+    on each after that, until a loss is not finite, from which no step is taken.
 
-    ``record[m]`` are the logits of sample ``order[m]`` before step m, ``losses[m]`` its loss; ``measured[j]`` is loss
-    and accuracy on the validation samples before step ``at[j]``, with ``at`` ascending. ``logits`` and ``probs`` are
-    room for as many numbers as there are classes. One forward pass for both: wherever it is called, it is compiled
-    again.
+    ``probs`` is room for as many numbers as there are classes.
     """
-    classes, j = record.shape[1], 0
-    for m in range(order.shape[0] + 1):
-        measures = j < at.shape[0] and at[j] == m
-        checks, loss, correct = y_val.shape[0] if measures else 0, 0.0, 0
-        for i in range(checks + (1 if m < order.shape[0] else 0)):
-            trains = i == checks
-            image, label = (images[order[m]], labels[order[m]]) if trains else (x_val[i], y_val[i])
-            n2, n3 = forward(image, p, s, logits)
-            cost = softmax(logits, label, probs)
-            if not trains:
-                loss += cost
-                best = 0
-                for k in range(classes):
-                    best = (
-                        k if logits[k] > logits[best] or (np.isnan(logits[k]) and not np.isnan(logits[best])) else best
-                    )
-                correct += 1 if best == label else 0
-                continue
-            losses[m] = cost
-            for k in range(classes):
-                record[m, k] = logits[k]
-            if np.isfinite(cost):
-                descend(image, label, rate, p, s, n2, n3, classes, probs)
-        if measures:
-            measured[j, 0], measured[j, 1] = loss / checks, correct / checks
-            j += 1
-        if m < order.shape[0] and not np.isfinite(losses[m]):
-            return
+    for m in range(order.shape[0]):
+        image, label, logits = images[order[m]], labels[order[m]], record[m]
+        n2, n3 = forward(image, p, s, logits)
+        losses[m] = softmax(logits, label, probs)
+        if learns:
+            if not np.isfinite(losses[m]):
+                return
+            descend(image, label, rate, p, s, n2, n3, logits.shape[0], probs)
 
 
 PIECE = 10_000
@@ -393,46 +371,29 @@ class CompiledLeNet:
         logits, losses : (steps, classes) and (steps,), of the sample drawn, before its step.
         measured : (len(at), 2), loss and accuracy on ``validation``, before the steps in ``at``.
 
-        From the first loss or parameter that is not finite on, they are nan.
+        After the first loss that is not finite no step is taken, and they are nan.
         """
-        before = [a.copy() for a in self.parameters]
-        record, losses = np.full((len(order), self.n_classes), np.nan, self.dtype), np.full(len(order), np.nan)
+        n, (x_val, y_val), everyone = len(order), validation, np.arange(len(validation[0]))
+        logits, losses = np.full((n, self.n_classes), np.nan, self.dtype), np.full(n, np.nan)
         measured = np.full((len(at), 2), np.nan)
-        self._trial(x, y, order, self.rate, record, losses, validation, at, measured)
-        if self.finite:
-            return record, losses, measured
-        # A step visits active units alone, and may never meet the first parameter that is lost: all are looked at now.
-        for now, start in zip(self.parameters, before, strict=True):
-            now[:] = start
-        record[:], losses[:], measured[:] = np.nan, np.nan, np.nan
-        for m in range(len(order) + 1):
-            if not self.finite or (m and not np.isfinite(losses[m - 1])):
-                break
-            own, here = slice(m, m + 1), at == m
-            found = measured[here]
-            self._trial(x, y, order[own], self.rate, record[own], losses[own], validation, at[here] - m, found)
-            measured[here] = found
-        return record, losses, measured
-
-    def _trial(
-        self, x: np.ndarray, y: np.ndarray, order: np.ndarray, rate: float, record: np.ndarray, losses: np.ndarray,
-        validation: tuple[np.ndarray, np.ndarray], at: np.ndarray, measured: np.ndarray,
-    ) -> None:  # fmt: skip
-        scratch = np.empty(self.n_classes, self.dtype), np.empty(self.n_classes)
-        # In pieces of about a second, measurements included: each goes on where the one before it ended.
-        longest = min(PIECE, max(1, PIECE // max(1, len(validation[0]) * len(at) // max(1, len(order)))))
-        for begin in range(0, max(1, len(order)), longest):
+        cuts = sorted({*range(0, n, PIECE), *at.tolist(), n})
+        for begin, end in zip(cuts, [*cuts[1:], n], strict=True):
             check_cancelled()
-            end = min(begin + longest, len(order))
-            here = (at >= begin) & ((at < end) | (end == len(order)))
-            found = measured[here]
-            trial(
-                x, y, order[begin:end], rate, self.parameters, self.space, record[begin:end], losses[begin:end],
-                *validation, at[here] - begin, found, *scratch,
-            )  # fmt: skip
-            measured[here] = found
-            if not np.isfinite(losses[begin:end]).all():
-                break  # nothing is learned from there on
+            if begin in at:
+                outputs, costs = self._trial(x_val, y_val, everyone, learns=False)
+                measured[at == begin] = sum(costs.tolist()) / len(y_val), np.mean(outputs.argmax(1) == y_val)
+            here = slice(begin, end)
+            logits[here], losses[here] = self._trial(x, y, order[here], learns=True)
+            if not np.isfinite(losses[here]).all():
+                break
+        return logits, losses, measured
+
+    def _trial(self, x: np.ndarray, y: np.ndarray, order: np.ndarray, learns: bool) -> tuple[np.ndarray, np.ndarray]:
+        """What :func:`trial` finds."""
+        k, n = self.n_classes, len(order)
+        logits, losses = np.full((n, k), np.nan, self.dtype), np.full(n, np.nan)
+        trial(x, y, order, learns, self.rate, self.parameters, self.space, logits, losses, np.empty(k))
+        return logits, losses
 
     @property
     def finite(self) -> bool:
@@ -441,8 +402,7 @@ class CompiledLeNet:
 
     def has_finite_outputs(self, images: np.ndarray, last: int) -> bool:
         """Whether all parameters are finite, and the logits of one of the images, :func:`padded`."""
-        logits, loss, nobody = np.empty((1, self.n_classes), self.dtype), np.empty(1), np.zeros(0, np.int64)
-        if self.finite:
-            order, labels, measured = np.array([last]), np.zeros(len(images), np.int64), np.empty((0, 2))
-            self._trial(images, labels, order, 0.0, logits, loss, (images, labels), nobody, measured)
-        return self.finite and bool(np.isfinite(logits).all())
+        if not self.finite:
+            return False
+        logits, _ = self._trial(images, np.zeros(len(images), np.int64), np.array([last]), learns=False)
+        return bool(np.isfinite(logits).all())
