@@ -114,10 +114,6 @@ FORMS = {
     "bfloat16": lambda x, y: (torch.tensor(x).bfloat16(), torch.tensor(y)),
     "dataset": Pairs,
     "loader": lambda x, y: DataLoader(Pairs(x, y), batch_size=4),
-    "loader of samples": lambda x, y: DataLoader(Pairs(x, y), batch_size=None),
-    "generator": lambda x, y: ((x[i : i + 4], y[i : i + 4]) for i in range(0, len(x), 4)),
-    "list of batches": lambda x, y: [(x[:4], y[:4]), (x[4:], y[4:]), (x[:0], y[:0])],
-    "list of samples": lambda x, y: list(zip(x, y, strict=True)),
 }
 
 
@@ -149,11 +145,6 @@ def test_a_factory_gets_images_in_their_own_shape():
     xr.testing.assert_equal(own.drop_vars("layer_name"), flat.drop_vars("layer_name"))
 
 
-def endless():
-    while True:
-        yield np.zeros((2**14, 2**10)), np.zeros(2**14)
-
-
 #: What no trainer takes: as (x, y), and what the message says.
 REFUSED = {
     "empty": (lambda x, y: (x[:0], y[:0]), "at least one of each"),
@@ -163,18 +154,17 @@ REFUSED = {
     "meta": (lambda x, y: (torch.tensor(x, device="meta"), y), "not on the device 'meta'"),
     "complex": (lambda x, y: (x + 0j, y), "real numbers"),
     "beyond": (lambda x, y: (x.astype(np.longdouble) * np.longdouble("1e4000"), y), "not finite"),
-    "no pairs": (lambda x, y: iter(x), "must yield pairs|yields"),
-    "nothing": (lambda x, y: iter(()), "yields no sample"),
-    "unequal": (lambda x, y: iter([(x[0], y[0]), (x[0].reshape(-1)[:3], y[0])]), "must be of one"),
-    "no end": (lambda x, y: endless(), "would have to be kept"),
+    "no pairs": (lambda x, y: DataLoader(x, batch_size=3), "must yield pairs"),
+    "nothing": (lambda x, y: Pairs(x[:0], y[:0]), "must yield pairs"),
+    "unequal": (lambda x, y: Pairs([x[0], x[0].reshape(-1)[:3]], y[:2]), "must yield pairs .* of one shape"),
+    "generator": (lambda x, y: iter([(x, y)]), "a Dataset or DataLoader"),
     "labels": (lambda x, y: (x, y[None]), "one number for each sample"),
 }
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_what_no_trainer_takes_is_refused_by_name(door, monkeypatch):
+def test_what_no_trainer_takes_is_refused_by_name(door):
     call, (x, y), _ = DOORS[door]
-    monkeypatch.setattr("deepmech.core.checks.total_memory", lambda: 2.0**28)
     for form, (made, said) in REFUSED.items():
         with pytest.raises(ValueError, match=rf"(?s)(walk|prepare|train|train_lenet): .*({said})") as error:
             call(made(x, y))
@@ -272,8 +262,6 @@ def test_fingerprints_are_equal_if_and_only_if_the_numbers_are(a, b, wide, kinds
     same = fingerprint({"x": one.reshape(shape)}) == fingerprint({"x": two.reshape(2, 2)})
     assert same == (a == b and wide)
     assert fingerprint({"x": one}) != fingerprint({"y": one})
-    big = np.array([2**53, 2**53 + 1])
-    assert fingerprint({"x": big}) != fingerprint({"x": big[::-1]}) != fingerprint({"x": big[[0, 0]]})
 
 
 ARGUMENTS = ["layers", "device", "seed", "metrics", "record", "arguments", "more", "network", "data"]

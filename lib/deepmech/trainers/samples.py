@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
-from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset
+from torch.utils.data import DataLoader, Dataset, TensorDataset
 
 from deepmech.core import checks
 
@@ -68,10 +68,10 @@ def validate_data(
         samples (x, y, x_test, y_test), or a ``TensorDataset`` of these: whole numbers are then labels, as many classes
         as the largest says, and other numbers real targets. Samples have shape (n, numbers), or images where ``image``
         asks for them their own, targets (n,) or (n, 1). NumPy arrays, lists or torch tensors, of any real type; labels
-        of any integer type. Or whatever yields samples or batches as pairs (x, y), once and in its order: a
-        ``Dataset``, a ``DataLoader``, a generator, a list of pairs. ``fingerprint`` says which samples they are;
-        without it, it is computed: equal for equal numbers, whatever holds them. As ``numbers`` it is computed in any
-        case, since an object may keep its fingerprint when its arrays are replaced.
+        of any integer type. Or torch's ``Dataset`` or ``DataLoader`` of pairs (x, y), read once and in its order.
+        ``fingerprint`` says which samples they are; without it, it is computed: equal for equal numbers, whatever holds
+        them. As ``numbers`` it is computed in any case, since an object may keep its fingerprint when its arrays are
+        replaced.
     dtype : str
         The least precision that samples have to fit into, ``"float32"`` or ``"float64"``.
     every_class : bool
@@ -134,13 +134,13 @@ def validate_signs(caller: str, data: Any, dtype: str) -> SignedSamples:
 
 
 def _by_name(caller: str, data: Any, names: Sequence[str], *needed: str) -> dict[str, Any]:
-    """What ``data`` holds by these names: its attributes, or the arrays of a tuple, or of all that it yields as pairs.
+    """What ``data`` holds by these names: its attributes, the arrays of a tuple, or all that a Dataset or loader yields.
 
     Test samples that a tuple lacks are None. Of an object come what is ``needed``, and its ``shape``, if it has one.
     """
     arrays = data.tensors if isinstance(data, TensorDataset) else data
     several = "(x, y)" if len(names) == 2 else "(x, y) or (x, y, x_test, y_test)"
-    if _is_pairs(data):
+    if isinstance(data, Dataset | DataLoader) and not isinstance(data, TensorDataset):
         arrays = _collected(f"{caller}: data", data)
     if isinstance(arrays, tuple | list):
         if len(arrays) not in (2, len(names)):
@@ -152,8 +152,8 @@ def _by_name(caller: str, data: Any, names: Sequence[str], *needed: str) -> dict
     if lacking := [name for name in (*names, *needed) if not hasattr(data, name)]:
         such = ", such as deepmech.data.load(name)" if needed else ""
         raise ValueError(
-            f"{caller}: data = {type(data).__name__}: has no {', '.join(lacking)}; give arrays {several}, what yields "
-            f"pairs (x, y), or an object with {', '.join((*names, *needed))}{such}"
+            f"{caller}: data = {type(data).__name__}: has no {', '.join(lacking)}; give arrays {several}, a Dataset or "
+            f"DataLoader of pairs (x, y), or an object with {', '.join((*names, *needed))}{such}"
         )
     return {name: getattr(data, name) for name in (*names, *needed, "shape") if hasattr(data, name)}
 
@@ -191,41 +191,22 @@ def _marks(data: Any, found: Mapping[str, Any]) -> dict[str, Any]:
     return {"fingerprint": numbers if mark is None else str(mark), "numbers": numbers}
 
 
-def _is_pairs(data: Any) -> bool:
-    """Whether ``data`` yields samples or batches, and is neither arrays nor an object that has them."""
-    if isinstance(data, list):  # of pairs each begins with an array; of two lists that of labels does not
-        return bool(data) and all(isinstance(one, tuple | list) and getattr([*one, 0][0], "ndim", 0) for one in data)
-    return isinstance(data, Iterator | Dataset | DataLoader) and not isinstance(data, TensorDataset)
-
-
-def _collected(what: str, data: Any) -> tuple[np.ndarray, np.ndarray]:
-    """(x, y) of all samples, or batches of them, that ``data`` yields as pairs; a ValueError if it yields no pairs."""
-    one_by_one = isinstance(data, Dataset) and not isinstance(data, IterableDataset) and hasattr(data, "__len__")
-    pairs: Any = (data[i] for i in range(len(data))) if one_by_one else data
-    batches, size = list[tuple[np.ndarray, np.ndarray]](), 0.0
-    for i, pair in enumerate(pairs):
-        if not isinstance(pair, tuple | list) or len(pair) != 2:
-            kind = f"{len(pair)} values" if isinstance(pair, tuple | list) else f"a {type(pair).__name__}"
-            raise ValueError(
-                f"{what} = {type(data).__name__}: yields {kind}: must yield pairs (x, y), of one sample or of a batch"
-            )
-        x, y = (_numbers(f"{what}: {name} of pair {i}", value) for name, value in zip("xy", pair, strict=True))
-        size += x.nbytes + y.nbytes
-        checks.check_memory(f"{what}: number of pairs", i + 1, size / 4)  # twice: in pieces and as a whole
-        if x.size:
-            batches.append((x[None], y[None]) if one_by_one or not y.ndim else (x, y))
-    shapes = sorted({x.shape[1:] for x, _ in batches})
-    if len(shapes) != 1:
+def _collected(what: str, data: Dataset[Any] | DataLoader[Any]) -> tuple[torch.Tensor, torch.Tensor]:
+    """(x, y) of all samples, or of all batches, that torch's own loader yields; a ValueError if those are no pairs."""
+    batches = list[tuple[torch.Tensor, torch.Tensor]]()
+    try:
+        for x, y in data if isinstance(data, DataLoader) else DataLoader(data, batch_size=256):
+            batches.append((x, y))
+        x, y = (torch.cat(tensors) for tensors in zip(*batches, strict=True))
+    except (RuntimeError, TypeError, ValueError) as error:
         raise ValueError(
-            f"{what} = {type(data).__name__}: yields "
-            + (f"samples of shapes {checks.join_repr(shapes)}: must be of one" if shapes else "no sample")
-        )
-    x, y = (np.concatenate(arrays) for arrays in zip(*batches, strict=True))
+            f"{what} = {type(data).__name__}: must yield pairs (x, y) of tensors, or of numbers, of one shape: {error}"
+        ) from error
     return x, y
 
 
 def fingerprint(found: Mapping[str, Any]) -> str:
-    """Sixteen hexadecimal digits of the numbers in all arrays: equal if and only if these and their shapes are.
+    """Sixteen hexadecimal digits of all arrays: equal if and only if their numbers, as float64, and their shapes are.
 
     Examples
     --------
@@ -239,12 +220,8 @@ def fingerprint(found: Mapping[str, Any]) -> str:
             continue
         digest.update(repr((name, value.shape)).encode())
         for start in range(0, len(value), 1024):
-            part = value[start : start + 1024]
-            # Whole numbers up to 2⁵³ are floats as well, and 0.0 is -0.0.
-            if part.dtype.kind in "iu" and part.itemsize == 8 and (part.max() > 2**53 or part.min() < -(2**53)):
-                digest.update(repr(part.tolist()).encode())
-            else:
-                digest.update((part.astype("<f8") + 0.0).tobytes())
+            # Whole numbers are floats as well, and 0.0 is -0.0.
+            digest.update((value[start : start + 1024].astype("<f8") + 0.0).tobytes())
     return digest.hexdigest()
 
 
@@ -266,11 +243,9 @@ def _numbers(what: str, value: Any) -> np.ndarray:
             "length, or a torch tensor, not on the device 'meta'); x.to_dense() or x.toarray() makes one of what is "
             "sparse"
         )
-    if array.dtype.kind == "f" and array.itemsize > 8:
-        with np.errstate(over="ignore"):  # what is beyond float64 is looked at as all that is not finite
-            array = array.astype(float)
-    array = array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
-    return array.copy() if min(array.strides, default=0) < 0 or not array.flags.writeable else array
+    dtype = float if array.dtype.kind == "f" and array.itemsize > 8 else array.dtype.newbyteorder("=")
+    with np.errstate(over="ignore"):  # what is beyond float64 is looked at as all that is not finite
+        return np.require(array, dtype, ["C", "W"])
 
 
 def _raise_first(what: str, array: np.ndarray, bad: np.ndarray, things: str, remedy: str) -> None:
