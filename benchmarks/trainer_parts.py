@@ -73,7 +73,7 @@ def main() -> None:
     c, s, sums = filled(5), filled(3), np.zeros((2, h.shape[1]))
     gradient, keep = np.zeros_like(weight), np.zeros((N // 32, h.shape[1]), np.uint32)
     words, key = np.zeros(2048 + N, np.uint32), (np.uint64(stream.key), 0, np.ones(1, np.uint64))
-    drawn, units, drop = keep[None, None], np.array([UNITS]), np.array([6554])
+    drawn, units, drop = keep[None, None], np.array([UNITS]), 6554
     cross_entropy, adam_step = (njit(f.py_func) for f in (kernels.cross_entropy, kernels.adam))
     logits, bias, labels = np.zeros((N, 16), T), np.zeros(16, T), np.arange(N) % 10
     p, g, *adam = np.full((4, 7 * weight.size), T(1e-3))

@@ -74,10 +74,9 @@ class Oracle:
             dropout.forward = forward
             return
         own = isinstance(self.member.network, FactoryNetwork)
-        rates = 1 - 1 / dropout.factor.item() if own else self.member.rates(now.dropout)
-        several = iter(rates) if isinstance(rates, list) else None
-        dropout.draw_mask = lambda _, __, shape: drawn(shape, next(several) if several else rates)[None]
-        dropout.factor.copy_(1 / (1 - torch.tensor(rates, dtype=torch.float64)))
+        rate = 1 - 1 / dropout.factor.item() if own else now.dropout
+        dropout.draw_mask = lambda _, __, shape: drawn(shape, rate)[None]
+        dropout.factor.copy_(1 / (1 - torch.tensor(rate, dtype=torch.float64)))
 
 
 def noisy_labels(stream, labels, step, share, n_classes):

@@ -254,12 +254,12 @@ def test_what_engines_draw_and_keep_is_what_streams_do(width, n, step, seed, dro
     # The compiled engine's, a bit for each: a batch of n samples and one of half as many.
     words, bits = np.empty(n + 32, np.uint32), np.empty((2, 1, -(-n // 32), width), np.uint32)
     units, purposes = np.array([width]), np.array([stream_id("mask")], np.uint64)
-    samples, drawn = n + (n + 1) // 2, (np.array(below[:1]), np.uint64(keys[0]), step, purposes)
+    samples, drawn = n + (n + 1) // 2, (max(1, below[0]), np.uint64(keys[0]), step, purposes)
     mlp.masks(bits, units, samples, n, *drawn, words)
     for k, held in enumerate((n, samples - n)):
         i = np.arange(held)
         mask = bits[k, 0, i // 32] >> (i % 32)[:, None].astype(np.uint32) & 1
-        assert np.array_equal(mask.T, streams[0].mask("mask", step + k, (width, held), drop[0]))
+        assert np.array_equal(mask.T, streams[0].mask("mask", step + k, (width, held), max(2**-16, drop[0])))
 
 
 def test_cross_entropy_is_finite_and_right_for_extreme_logits():

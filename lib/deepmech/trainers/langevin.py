@@ -256,7 +256,8 @@ def walk(
         Every number in them may be a labelled array (:func:`deepmech.over`).
     data : Data
         ``x`` (P_D, d), ``y`` (P_D,) of ±1, both of them there; or a tuple (x, y), a ``TensorDataset``, or a ``Dataset``
-        or ``DataLoader`` of pairs (x, y). Arrays, lists or tensors. ``fingerprint`` as for :func:`deepmech.trainers.train`.
+        or ``DataLoader`` of pairs (x, y). Arrays, lists or tensors. ``fingerprint`` as for
+        :func:`deepmech.trainers.train`.
     seed, experiment
         As for :func:`deepmech.trainers.train`, whose promise of equal bits holds here as well.
     steps : int

@@ -49,10 +49,10 @@ def train_lenet(
     training : SingleSample
     data : Data or tuple
         ``deepmech.data.Data`` of 32×32 images; or arrays (x, y) or (x, y, x_test, y_test) with x of shape (n, channels,
-        32, 32), or a ``TensorDataset``; or a ``Dataset`` or ``DataLoader`` of pairs (x, y); or any object with ``x_train``,
-        ``y_train``, ``x_test``, ``y_test``, ``n_classes`` and ``shape``. Arrays, lists or torch tensors; labels are
-        whole numbers 0 … n_classes - 1. Validation uses the test samples, with true labels. ``fingerprint`` as for
-        :func:`deepmech.trainers.train`.
+        32, 32), or a ``TensorDataset``; or a ``Dataset`` or ``DataLoader`` of pairs (x, y); or any object with
+        ``x_train``, ``y_train``, ``x_test``, ``y_test``, ``n_classes`` and ``shape``. Arrays, lists or torch tensors;
+        labels are whole numbers 0 … n_classes - 1. Validation uses the test samples, with true labels. ``fingerprint``
+        as for :func:`deepmech.trainers.train`.
     seed : int or DataArray
         An integer, or several as a labelled array: trials. Trials with the same seed share initial weights and the
         samples drawn, whatever their other parameters are.

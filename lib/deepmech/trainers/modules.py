@@ -63,17 +63,16 @@ class LeakyReLU(nn.Module):
 class Dropout(nn.Module):
     """Sets a share ``rate`` of the numbers to zero while training and divides the others by ``1 - rate``.
 
-    Whether a number stays is decided by 16 random bits, which must reach ``below``: ``rate`` is resolved to 2⁻¹⁶; of
-    several rates the one of a ``layer`` is taken. An engine sets ``draw_mask`` to its own streams; by itself the module
-    takes its bits from torch's generator.
+    Whether a number stays is decided by 16 random bits, which must reach ``below``: ``rate`` is resolved to 2⁻¹⁶. An
+    engine sets ``draw_mask`` to its own streams; by itself the module takes its bits from torch's generator.
     """
 
     below: torch.Tensor
     factor: torch.Tensor
     which: torch.Tensor
 
-    def __init__(self, rate: float | Sequence[float]) -> None:
-        if not all(0 <= one < MOST_DROPPED for one in np.atleast_1d(rate)):
+    def __init__(self, rate: float) -> None:
+        if not 0 <= rate < MOST_DROPPED:
             raise ValueError(f"Dropout: rate = {rate!r}: must be {DROPOUT}")
         super().__init__()
         self.draw_mask: MaskFunction | None = None
@@ -82,23 +81,22 @@ class Dropout(nn.Module):
         self.register_buffer("which", torch.tensor(0))
 
     @staticmethod
-    def constants(rates: Sequence[float | Sequence[float]]) -> dict[str, torch.Tensor]:
+    def constants(rates: Sequence[float]) -> dict[str, torch.Tensor]:
         """Values of the buffers that make up each rate."""
         values = torch.tensor(rates, dtype=torch.float64)
         return {"below": torch.round(values * 65536).int(), "factor": 1 / (1 - values)}
 
-    def forward(self, x: torch.Tensor, layer: int | None = None) -> torch.Tensor:
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
         if not self.training:
             return x
-        below, factor = (b if layer is None else b[..., layer] for b in (self.below, self.factor))
         shape = tuple(x.shape[self.which.ndim :])
         if self.draw_mask is None:
-            kept = torch.randint(65536, shape, dtype=torch.int32, device=x.device) >= below
+            kept = torch.randint(65536, shape, dtype=torch.int32, device=x.device) >= self.below
         elif self.which.ndim:
-            kept = self.draw_mask(self.which, below, shape)
+            kept = self.draw_mask(self.which, self.below, shape)
         else:
-            kept = _Mask.apply(self.which, below, self.draw_mask, shape)  # type: ignore[no-untyped-call]
-        return x * (kept * _per_network(factor, x))
+            kept = _Mask.apply(self.which, self.below, self.draw_mask, shape)  # type: ignore[no-untyped-call]
+        return x * (kept * _per_network(self.factor, x))
 
 
 #: Which numbers of a shape stay, (networks, *shape), for the networks' seeds by number and what their bits must reach.
@@ -185,7 +183,7 @@ class FullyConnected(Network):
     """The network of :class:`deepmech.trainers.MLP`: [norm], hidden layers, Linear.
 
     A hidden layer is [Linear, [norm], activation, times ``scale`` where there is no BatchNorm, Dropout]. Dropout draws
-    unit by unit, at a rate of each layer's own.
+    unit by unit.
     """
 
     many = True
@@ -195,7 +193,7 @@ class FullyConnected(Network):
         self,
         sizes: Sequence[int],
         slope: float = 0.0,
-        dropout: Sequence[float] | None = None,
+        dropout: float = 0.0,
         batch_norm: bool = True,
         scale: float = 1.0,
         bias: bool = True,
@@ -203,8 +201,7 @@ class FullyConnected(Network):
         super().__init__()
         self.linear = nn.ModuleList([nn.Linear(a, b, bias) for a, b in pairwise(sizes)])
         self.norm = nn.ModuleList([_uncounted(nn.BatchNorm1d(n)) for n in sizes[:-1]] if batch_norm else [])
-        self.activation = LeakyReLU(slope)
-        self.dropout = Dropout(dropout or [0.0] * (len(sizes) - 2))
+        self.activation, self.dropout = LeakyReLU(slope), Dropout(dropout)
         self.register_buffer("scale", None if batch_norm else torch.tensor(float(scale), dtype=torch.float64))
         if batch_norm:
             _subtracted(self.norm[0], *(self.linear[:-1] if bias else []))
@@ -218,7 +215,7 @@ class FullyConnected(Network):
             x = _normalised(self.norm[i + 1], x) if self.norm else x
             x = self.activation(x) if self.scale is None else _per_network(self.scale, x) * self.activation(x)
             found.append(x)
-            x = self.dropout(x, i)
+            x = self.dropout(x)
         return _samples_first([*found, _product(self.linear[-1], x)], self.linear[0])
 
 
@@ -301,10 +298,10 @@ def build_network(member: Member, shape: Sequence[int], n_outputs: int, stream: 
     Random numbers are those of ``stream``, if it is given, and not of the member's own.
     """
     spec, stream = member.network, stream or member.stream
-    dtype = getattr(torch, str(member.training.dtype))
+    dtype = getattr(torch, member.training.dtype)
     if isinstance(spec, FactoryNetwork):
         return instantiate(spec.factory, stream, **spec.arguments).to(dtype)
-    fields: dict[str, Any] = {"slope": float(spec.slope), "dropout": member.rates(float(spec.dropout))}
+    fields: dict[str, Any] = {"slope": float(spec.slope), "dropout": float(spec.dropout)}
     if isinstance(spec, CNN):
         fields |= {"convolutions": int(spec.convolutions), "channels": int(spec.channels), "pooling": str(spec.pooling)}
         module = instantiate(Convolutional, stream, shape=shape, n_outputs=n_outputs, **fields)

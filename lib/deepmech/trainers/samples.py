@@ -134,7 +134,7 @@ def validate_signs(caller: str, data: Any, dtype: str) -> SignedSamples:
 
 
 def _by_name(caller: str, data: Any, names: Sequence[str], *needed: str) -> dict[str, Any]:
-    """What ``data`` holds by these names: its attributes, the arrays of a tuple, or all that a Dataset or loader yields.
+    """What ``data`` holds by these names: its attributes, the arrays of a tuple, or all that a loader yields.
 
     Test samples that a tuple lacks are None. Of an object come what is ``needed``, and its ``shape``, if it has one.
     """

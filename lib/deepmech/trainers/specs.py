@@ -191,7 +191,7 @@ class Training(Spec):
     stop_loss, stop_change : number or DataArray
         Training stops after an epoch whose mean loss is below ``stop_loss`` or differs from that of the epoch before by
         less than ``stop_change``.
-    dtype : str or DataArray
+    dtype : str
         Precision of parameters and activations, ``"float32"`` or ``"float64"``.
 
     Examples
@@ -215,13 +215,13 @@ class Training(Spec):
     schedule: tuple[tuple[int, str, float], ...] = ()
     stop_loss: Number = 1e-4
     stop_change: Number = 1e-10
-    dtype: Choice = "float32"
+    dtype: str = "float32"
     weight_decay: Number = 0.0
 
     def __post_init__(self) -> None:
         self.check_in("optimizer", *rules.OPTIMIZERS)
         self.check_in("loss", *rules.LOSSES)
-        self.check_in("dtype", *DTYPES)
+        self.check("dtype", isinstance(self.dtype, str) and self.dtype in DTYPES, " or ".join(map(repr, DTYPES)))
         self.check_positive("learning_rate")
         self.check_not_negative("weight_decay")
         self.check_between("momentum", 0, 1, "at least 0 and below 1")
@@ -398,10 +398,6 @@ class Member:
         if now["label_noise"] is None:
             now["label_noise"] = now["data_noise"]
         return Settings(*map(float, now.values()))
-
-    def rates(self, dropout: float) -> float | list[float]:
-        """Dropout of each hidden layer of an MLP whose ``dropout`` is that at present; of others, of all layers."""
-        return [dropout] * (int(self.network.depth) - 1) if isinstance(self.network, MLP) else dropout
 
     def sizes(self, n_inputs: int, n_outputs: int) -> list[int]:
         """Units of every layer of an MLP, from the input to the output."""

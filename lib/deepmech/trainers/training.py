@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -197,7 +197,7 @@ def train(
         require_new(members)
     metrics = _metrics(metrics, class_means)
     data = validate_data(
-        "train", data, min(str(m.training.dtype) for m in members),  # "float32" if that is among them
+        "train", data, training.dtype,
         every_class=bool(metrics) or class_means, image="CNN" if isinstance(spec, CNN) else "",
         any_shape=isinstance(spec, FactoryNetwork),
     )  # fmt: skip
@@ -207,35 +207,32 @@ def train(
     fewest = min(int(m.training.epochs) for m in members)
     at = None if record is None else record_steps("train", record, fewest, "Training.epochs")
 
-    @cache
-    def shared(engine: str, dtype: str) -> dict[str, Any]:
-        """What members of one engine and type of numbers have in common: the samples."""
-        if engine == "torch":
-            return TorchEnsemble.prepare(data, dtype, call.device, whole=isinstance(spec, FactoryNetwork))
-        return CompiledMLP.prepare(data, dtype)
-
-    common = [shared(engine, str(m.training.dtype)) for engine, m in zip(engines, members, strict=True)]
+    shared: dict[str, dict[str, Any]] = {}  # by all members of an engine: the samples
+    if "torch" in engines:
+        whole = isinstance(spec, FactoryNetwork)
+        shared["torch"] = TorchEnsemble.prepare(data, training.dtype, call.device, whole)
+    if "compiled" in engines:
+        shared["compiled"] = CompiledMLP.prepare(data, training.dtype)
 
     def fit(job: list[int]) -> list[History]:
         """Train the members of one job: one, or with torch many."""
-        group, shared_by = [members[i] for i in job], common[job[0]]
+        group = [members[i] for i in job]
         engine: Engine
         if engines[job[0]] == "torch":
-            engine = TorchEnsemble(group, shared_by, layers)
+            engine = TorchEnsemble(group, shared["torch"], layers)
         else:
-            engine = CompiledMLP(group[0], shared_by)
+            engine = CompiledMLP(group[0], shared["compiled"])
         histories = [History(m, data, at, metrics, class_means) for m in group]
         run_epochs(engine, histories)
         return histories
 
     most = ensemble_size or (None if call.on_gpu else 1)
-    kinds = [None] * len(members) if most == 1 else _kinds(members, engines, common)
+    kinds = [None] * len(members) if most == 1 else _kinds(members, engines, shared)
     histories = call.run(fit, call.jobs(kinds, most))
-    precision = ", ".join(sorted({str(m.training.dtype) for m in members}))
     options = {
         "record": at, "metrics": metrics, "class_means": class_means, "layers": layers, "ensemble_size": ensemble_size,
     }  # fmt: skip
-    numbers = *to_variables(histories, at), LONG_NAMES, data, precision, engines, options
+    numbers = *to_variables(histories, at), LONG_NAMES, data, training.dtype, engines, options
     result = call.result(*numbers, network=spec, training=training)
     why = sorted({why for _, why in chosen if why})
     return result.assign_attrs(fallback_reason=", ".join(why)) if why else result
@@ -272,16 +269,16 @@ def _why_slower(member: Member) -> str:
     return f"torch is faster beyond width {CompiledMLP.WIDEST}" if wide else ""
 
 
-def _kinds(members: list[Member], engines: Sequence[str], common: list[dict[str, Any]]) -> list[Hashable]:
+def _kinds(members: list[Member], engines: Sequence[str], shared: dict[str, dict[str, Any]]) -> list[Hashable]:
     """For every member that torch trains what its ensemble has in common; None for others."""
     known: dict[str, Hashable] = {}
     kinds = []
-    for member, engine, shared in zip(members, engines, common, strict=True):
+    for member, engine in zip(members, engines, strict=True):
         spec = member.network
         arguments = spec.arguments if isinstance(spec, FactoryNetwork) else spec.to_json()
         but_for_seeds = json.dumps([arguments, member.training.to_json()], default=repr)
         if engine == "torch" and but_for_seeds not in known:
-            known[but_for_seeds] = TorchEnsemble.signature(member, shared)
+            known[but_for_seeds] = TorchEnsemble.signature(member, shared["torch"])
         kinds.append(known.get(but_for_seeds))
     return kinds
 

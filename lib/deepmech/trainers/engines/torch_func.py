@@ -37,7 +37,7 @@ from deepmech.trainers.specs import FactoryNetwork, Member
 #: Parameters or buffers by name.
 Tensors = dict[str, torch.Tensor]
 #: Fields of Training that networks trained together have in common; all others may differ.
-COMMON = ("optimizer", "batch_size", "epochs", "loss", "dtype")
+COMMON = ("optimizer", "batch_size", "epochs", "loss")
 
 
 def check_module(module: nn.Module, x: torch.Tensor) -> None:
@@ -321,7 +321,7 @@ class TorchEnsemble:
     def step(self, epoch: int) -> np.ndarray:
         """One pass over the training set; the mean loss over its steps, each taken before its update, per member."""
         now, n = [m.settings(epoch) for m in self.members], len(self.shared["y"])
-        self._set_dropout([m.rates(s.dropout) for m, s in zip(self.members, now, strict=True)])
+        self._set_dropout([s.dropout for s in now])
         rate = self._column([s.learning_rate for s in now])
         noise, wrong = [s.data_noise * self.shared["std"] for s in now], [s.label_noise for s in now]
         total = torch.zeros(len(now), dtype=torch.float64, device=self.device)
@@ -405,7 +405,7 @@ class TorchEnsemble:
         true = self.stream.mask("label noise", self._step, n, self.seed, below)
         return torch.where(true, y, other[self.seed]), 0
 
-    def _set_dropout(self, rates: list[float | list[float]]) -> None:
+    def _set_dropout(self, rates: list[float]) -> None:
         """The rates of this epoch, unless the networks are a user's own and have theirs; what drops nothing rests."""
         buffers = self.ensemble.buffers
         for name, dropout in self.dropouts.items():

@@ -34,7 +34,7 @@ from numba.core import cgutils
 from numba.np.arrayobj import populate_array
 
 from deepmech.core.compiled import Floats, Ints, Keys, Whole, Word, Words, intrinsic, njit
-from deepmech.core.random import LOW, S32, fill_bits, fill_normal, philox, stream_id
+from deepmech.core.random import LOW, S32, fill_normal, philox, stream_id
 from deepmech.trainers.engines.compiled.tiles import BYTES, INSIDE, OPTIONS, Vectors, select_size
 from deepmech.trainers.run import check_cancelled
 from deepmech.trainers.specs import MLP, Member, Settings, Training
@@ -198,24 +198,20 @@ NO, ONE = np.int64(0), np.int64(1)
 
 @njit(**OPTIONS)
 def masks(
-    mask: Words, units: Ints, samples: int, size: int, drop: Ints, key: Word, first: int, purposes: Keys, words: Words
+    mask: Words, units: Ints, samples: int, size: int, drop: int, key: Word, first: int, purposes: Keys, words: Words
 ) -> None:
     """Bit i % 32 of mask[step, layer, i // 32, j] := whether unit j is kept for the i-th sample of a step's batch.
 
     ``mask`` (steps, hidden layers, words for a batch, units) holds all steps, ``size`` samples in each but the last;
-    the first has number ``first``. ``drop``, probabilities in units of 2⁻¹⁶, ``units``, ``purposes`` are the layers'.
+    the first has number ``first``. ``drop`` is a probability in units of 2⁻¹⁶; ``units``, ``purposes`` are the layers'.
     """
-    k0, k1 = key & LOW, key >> S32
+    k0, k1, below = key & LOW, key >> S32, np.uint16(drop - 1)
     for step in range(mask.shape[0]):
         n = min(size, samples - step * size)
         s0, s1 = np.uint64(first + step) & LOW, np.uint64(first + step) >> S32
         at_once = max(1, (2 * words.shape[0] - 16) // n)
         for layer in range(units.shape[0]):
             width, purpose = units[layer], purposes[layer]
-            if drop[layer] == 0:
-                mask[step, layer] = ~np.uint32(0)
-                continue
-            below = np.uint16(drop[layer] - 1)
             for j0 in range(0, width, at_once):
                 j1 = min(width, j0 + at_once)
                 block = (j0 * n) // 8
@@ -235,41 +231,6 @@ def masks(
                         for i in range(row.shape[0]):
                             word |= np.uint32(row[i] > below) << np.uint32(i)
                         mask[step, layer, group, j] = word
-
-
-@njit(**OPTIONS)
-def normals(
-    out: Floats, units: int, samples: int, size: int, key: Word, first: int, purpose: Word, words: Words
-) -> None:
-    """out[step, j n + i] := the standard normal number of input j of the i-th of n samples of a step's batch."""
-    for step in range(out.shape[0]):
-        count = min(size, samples - step * size) * units
-        count += count % 2
-        fill_bits(words[:count], key, np.uint64(first + step), purpose)
-        fill_normal(out[step, :count], words[:count])
-
-
-@njit(**OPTIONS)
-def relabel(
-    labels: Ints, size: int, share: int, n_classes: int, key: Word, first: int, replaced: Word, other: Word,
-    words: Words,
-) -> None:  # fmt: skip
-    """Replace a ``share`` (in units of 2⁻¹⁶) of the labels, batch by batch, by random ones.
-
-    ``replaced`` and ``other`` are the purposes of which labels, and of their new values.
-    """
-    for begin in range(0, labels.shape[0], size):
-        step = np.uint64(first + begin // size)
-        batch = labels[begin : begin + size]
-        n = batch.shape[0]
-        fill_bits(words[: (n + 1) // 2], key, step, replaced)
-        for i in range(n):
-            half = (words[i >> 1] >> np.uint32(16 * (i & 1))) & np.uint32(0xFFFF)
-            batch[i] = batch[i] if half >= share else -1
-        fill_bits(words[:n], key, step, other)
-        for i in range(n):
-            if batch[i] < 0:
-                batch[i] = int(np.floor((words[i] + 0.5) * 2.0**-32 * n_classes))
 
 
 @njit(**INSIDE)
@@ -572,8 +533,8 @@ def _activations(work: Workspace, steps: Steps, x: Floats, layer: int, drawn: in
     if layer > 1:
         lower = work.lower[: stop - start]
         activate(
-            work.h[layer - 2, start:stop], lower, work.coefficients[layer - 2], steps.positive[layer - 2],
-            steps.negative[layer - 2], work.mask[drawn, layer - 2], start, steps.dropped,
+            work.h[layer - 2, start:stop], lower, work.coefficients[layer - 2], steps.positive, steps.negative,
+            work.mask[drawn, layer - 2], start, steps.dropped,
         )  # fmt: skip
     return lower
 
@@ -639,8 +600,8 @@ def _backward(
                 d, ahead = work.d[start:stop], work.h[layer - 2, after:end]
                 multiply(d, upper, upper.shape[1], ONE, turned, units, NO, ahead)
                 derivative(
-                    d, work.h[layer - 2, start:stop], work.coefficients[layer - 2], steps.positive[layer - 2],
-                    steps.negative[layer - 2], work.mask[drawn, layer - 2], start, steps.dropped, partial,
+                    d, work.h[layer - 2, start:stop], work.coefficients[layer - 2], steps.positive, steps.negative,
+                    work.mask[drawn, layer - 2], start, steps.dropped, partial,
                 )  # fmt: skip
                 for j in range(sums.shape[1]):
                     sums[0, j] += partial[0, j]
@@ -768,9 +729,9 @@ class Workspace(NamedTuple):
     mask: np.ndarray
     """(steps, hidden, n / 32, units): a bit for each activation (:func:`masks`), or one step."""
     normals: np.ndarray
-    """(steps, n · inputs) (:func:`normals`); (0, 0) without noise."""
+    """(steps, n · inputs): number j n + i is that of input j of the i-th of n samples; (0, 0) without noise."""
     words: np.ndarray
-    """Random words on their way into one of these."""
+    """Random words on their way into masks."""
 
 
 class Data(NamedTuple):
@@ -790,9 +751,9 @@ class Steps(NamedTuple):
     first: int
     """Number of its first step."""
     dropped: bool
-    positive: np.ndarray
-    """(hidden,): the slope of each activation for positive arguments, over the share that dropout keeps."""
-    negative: np.ndarray
+    positive: float
+    """The slope of activations for positive arguments, over the share that dropout keeps, in the working precision."""
+    negative: float
     noise: float
     adam: bool
     rate: float
@@ -854,7 +815,7 @@ class CompiledMLP:
         self.member, self.spec, self.shared = member, member.network, shared
         self.sizes = member.sizes(shared["n_inputs"], shared["n_classes"] or 1)
         self.normed, self.scale = bool(self.spec.batch_norm), member.scale
-        self.dtype = str(member.training.dtype)
+        self.dtype = member.training.dtype
         self.net = self._net()
         self.data = Data(shared["raw"], shared["targets"], str(member.training.loss) == "mse")
         self.work, self._made_for = self._buffers(0, 0, False, False), tuple[Any, ...]((0, 0, False, False))
@@ -927,7 +888,7 @@ class CompiledMLP:
             sums=np.zeros(2 * most),
             mask=np.zeros((steps if dropped else 1, hidden, -(-n // 32), wide[1]), np.uint32),
             normals=np.zeros((steps, numbers + numbers % 2) if noisy else (0, 0)),
-            words=np.zeros(max(numbers + 1 if noisy else 0, 2048 + n), np.uint32),
+            words=np.zeros(2048 + n, np.uint32),
         )
 
     def _begin(self, now: Settings, first: int, size: int, order: np.ndarray) -> tuple[Workspace, Steps]:
@@ -937,32 +898,31 @@ class CompiledMLP:
         if any(map(operator.gt, need, self._made_for)):
             self._made_for = tuple(map(max, need, self._made_for))
             self.work = self._buffers(*self._made_for)
-        work, steps, key = self.work, need[1], np.uint64(stream.key)
-        rates, wrong = np.array(self.member.rates(now.dropout)), round(now.label_noise * 65536)
-        drop = np.round(rates * 65536).astype(np.int64)
-        positive = 1 / (1 - rates) * self.scale
-        labels = shared["y"][order] if shared["n_classes"] else shared["y"]
-
-        def purpose(name: str) -> np.uint64:
-            return np.uint64(stream_id(name))
-
-        if drop.any():
-            units = self.net.units[1:-1]
-            masks(work.mask[:steps], units, len(order), size, drop, key, first, self.masked, work.words)
-        if now.data_noise > 0:
-            drawn = len(order), size, key, first, purpose("input noise")
-            normals(work.normals[:steps], self.sizes[0], *drawn, work.words)
-        if wrong and shared["n_classes"]:
-            replaced, other = purpose("label noise"), purpose("random label")
-            relabel(labels, size, wrong, shared["n_classes"], key, first, replaced, other, work.words)
+        work, steps, classes = self.work, need[1], shared["n_classes"]
+        drop, wrong = round(now.dropout * 65536), round(now.label_noise * 65536) if classes else 0
+        if drop:
+            layers = self.net.units[1:-1], len(order), size, drop, np.uint64(stream.key), first, self.masked
+            masks(work.mask[:steps], *layers, work.words)
+        labels = shared["y"][order] if classes else shared["y"]
+        for step in range(steps if wrong or now.data_noise else 0):
+            batch = slice(step * size, min(len(order), step * size + size))
+            count = batch.stop - batch.start
+            if now.data_noise:
+                even = count * self.sizes[0] + count * self.sizes[0] % 2
+                fill_normal(work.normals[step, :even], stream.bits("input noise", first + step, even))
+            if wrong:
+                kept = stream.mask("label noise", first + step, count, now.label_noise)
+                other = np.floor(stream.uniform("random label", first + step, count) * classes)
+                labels[batch] = np.where(kept, labels[batch], other)
+        positive, number = 1 / (1 - now.dropout) * self.scale, np.dtype(self.dtype).type
         if now.data_noise == 0 and size == n:
             work = work._replace(x=shared["normed" if self.normed else "raw"])
             if self.normed:
                 mean, variance = shared["statistics"]
                 self.net.mean[0, : len(mean)], self.net.variance[0, : len(mean)] = mean, variance
         return work, Steps(
-            order=order, labels=labels, size=size, first=first, dropped=bool(drop.any()),
-            positive=positive.astype(self.dtype), negative=(positive * self.spec.slope).astype(self.dtype),
+            order=order, labels=labels, size=size, first=first, dropped=drop > 0,
+            positive=number(positive), negative=number(positive * self.spec.slope),
             noise=now.data_noise * shared["std"], adam=str(spec.optimizer) == "adam", rate=now.learning_rate,
             momentum=float(spec.momentum), kept=1 - now.learning_rate * float(spec.weight_decay),
         )  # fmt: skip
