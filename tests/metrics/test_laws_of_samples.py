@@ -166,7 +166,7 @@ def test_labels_of_another_form_are_named_with_the_remedy(labels, message):
 def test_whole_numbers_for_a_network_of_real_ones(build):
     pixels = np.clip(40 * X + 128, 0, 255).astype(np.uint8)
     pixels = pixels if build is mlp else pixels[:, None]
-    with pytest.raises(ValueError, match=r"does not take this batch, .* uint8: .* have to be real ones, x / 255\."):
+    with pytest.raises(ValueError, match=r"does not take this batch, .* uint8: .* as real ones, x / 255\."):
         load_curve(seeded(build), pixels, Y)
     assert np.isfinite(load_curve(seeded(build), pixels / 255, Y)).all()
 

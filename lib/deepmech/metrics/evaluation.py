@@ -10,7 +10,6 @@ import copy
 import inspect
 import os
 import random
-import re
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -28,8 +27,8 @@ from deepmech.core.random import Stream
 from deepmech.metrics.separation import as_tensor, real_numbers, require_classes
 
 __all__ = [
-    "LABELS", "Batches", "ClassIndex", "Forward", "SampleBatch", "class_names", "evaluation", "loader_state",
-    "restore_generators", "takes", "unit_names", "unwrap",
+    "LABELS", "Batches", "ClassIndex", "Forward", "SampleBatch", "class_names", "evaluation", "loader_state", "misfit",
+    "restore_generators", "unit_names", "unwrap",
 ]  # fmt: skip
 
 Forward = Callable[[nn.Module, Any], Any]
@@ -38,12 +37,6 @@ LABELS = ("labels", "label", "y", "targets", "target")
 """Where a batch with names may have its labels; the first that is there counts."""
 
 _LARGEST_CACHE = 2**31  # bytes
-# How torch's functions say that an input is not for them, where a model calls them itself.
-_UNFIT = re.compile(
-    r"shapes cannot be multiplied|expected .* (input|channels|dtype|scalar types?)|size of tensor|out of range|"
-    r"must have the same dtype|should be the same|not implemented for|invalid for input of size",
-    re.I,
-)
 _TORCH = os.path.dirname(torch.__file__)
 
 
@@ -85,6 +78,16 @@ class SampleBatch:
         whole, args, named = _copy_to((self.whole, self.args, dict(self.named)), device, dtype)
         return replace(self, whole=whole, args=args, named=named)
 
+    def rows(self, at: slice | np.ndarray) -> SampleBatch:
+        """Some of its samples, as tensors."""
+        args = tuple(as_tensor(one[at]) for one in self.args)
+        named = {name: as_tensor(one[at]) for name, one in self.named.items()}
+        whole: Any = copy.copy(self.whole) if named else args[0]  # of the same class: people write batch.input_ids, too
+        for name, part in named.items():
+            whole[name] = part
+        labels = self.labels if callable(self.labels) else self.labels[at]
+        return SampleBatch(whole, args, named, labels, None if self.units is None else self.units[at])
+
     def head(self) -> SampleBatch:
         """Two samples of it, where there is one tensor only, of which the first axis must be that of samples."""
         if len(self.args) == 1 and not self.named and isinstance(self.args[0], torch.Tensor):
@@ -93,60 +96,44 @@ class SampleBatch:
 
     def through(self, model: nn.Module, forward: Forward | None) -> Any:
         """What the model returns for this batch; a ValueError says so if the batch is not for this model."""
-        try:
-            if forward is None:
-                inspect.signature(model.forward).bind(*self.args, **self.named)
-        except TypeError as error:
+        if forward is None and (why := misfit(model.forward, *self.args, **self.named)):
             given = ", ".join([*(type(v).__name__ for v in self.args), *(f"{name}=…" for name in self.named)])
-            how = "Say how to call it: forward=lambda model, batch: …"
             raise ValueError(
-                f"load_curve: the model's forward cannot be called with ({given}): {error}. {how}"
-            ) from None
-        except ValueError:  # there is no signature to ask
-            pass
+                f"load_curve: the model's forward cannot be called with ({given}): {why}. Say how to call it: "
+                "forward=lambda model, batch: …"
+            )
         try:
             return model(*self.args, **self.named) if forward is None else forward(model, self.whole)
         except (RuntimeError, IndexError, ValueError, AssertionError, TypeError) as error:
-            if not _is_misfit(error):  # the model's own fault
+            if not _is_torchs(error):  # the model's own fault
                 raise
             shapes = ", ".join(f"{tuple(v.shape)} {str(v.dtype).removeprefix('torch.')}" for v in self.tensors())
             shapes = shapes or ", ".join(type(v).__name__ for v in (*self.args, *self.named.values()))
             raise ValueError(
                 f"load_curve: the model does not take this batch, {shapes}: {str(error).strip().splitlines()[0]}. Give "
-                "x in the shape that it was made for, or say how to call it: forward=lambda model, batch: …."
-                + self._hint(str(error))
+                "x in the shape that it was made for (token numbers as whole ones, pixels and other quantities as real "
+                "ones, x / 255.), or say how to call it: forward=lambda model, batch: …."
             ) from error
 
-    def _hint(self, error: str) -> str:
-        """What numbers of another kind may mend."""
-        whole = any(not (v.is_floating_point() or v.is_complex()) for v in self.tensors())
-        if whole and "index out of range" in error:
-            return " A whole number is beyond the model's table of them (nn.Embedding)."
-        if whole:
-            return " Whole numbers that are quantities, such as pixels, have to be real ones, x / 255."
-        return " Token numbers have to be whole, x.long()." if "'indices'" in error else ""
 
-
-def _is_misfit(error: Exception) -> bool:
-    """Whether a function of torch's refused its arguments, by its words or because torch's code raised the error."""
+def _is_torchs(error: Exception) -> bool:
+    """Whether torch's code raised the error, and not for want of memory: a layer of the model refused its arguments."""
     if isinstance(error, torch.OutOfMemoryError | NotImplementedError) or str(error).startswith("load_curve:"):
         return False
     files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
-    last = next(
-        file for file in reversed(files) if os.path.basename(file) != "layers.py"
-    )  # which looks on at functions
-    return bool(_UNFIT.search(str(error))) or last.startswith(_TORCH)
+    # The recorder of calls looks on at functions.
+    return next(file for file in reversed(files) if os.path.basename(file) != "layers.py").startswith(_TORCH)
 
 
-def takes(function: Callable[..., Any], number: int) -> bool:
-    """Whether a function can be called with so many arguments, as far as it tells."""
+def misfit(function: Callable[..., Any], *args: Any, **named: Any) -> str:
+    """Why a function cannot be called with these arguments, as far as it tells; empty if it can."""
     try:
-        inspect.signature(function).bind(*range(number))
-    except TypeError:
-        return False
+        inspect.signature(function).bind(*args, **named)
+    except TypeError as error:
+        return str(error)
     except ValueError:  # there is no signature to ask
         pass
-    return True
+    return ""
 
 
 class Batches:
@@ -172,33 +159,25 @@ class Batches:
         if isinstance(x, type):
             raise ValueError(f"load_curve: x is the class {x.__name__} itself: make one first, {x.__name__}(…)")
         if callable(y):
-            checks.check("load_curve: y", y, takes(y, 2), "labels, or a function of the model's output and the batch")
+            allowed = "labels, or a function of the model's output and the batch"
+            checks.check("load_curve: y", y, not misfit(y, 0, 0), allowed)
         self.n_samples, self.batch_size, self.place, self.units = n_samples, batch_size, y, units
         self.known: np.ndarray | None = None  # labels of arrays
         self.loader: Iterable[Any] | None = None
         self.cached: list[SampleBatch] | None = None
         self.taken = "all"
         self.classes_known: int | None = None
-        array = hasattr(x, "__array__") or (hasattr(x, "shape") and hasattr(x, "dtype"))
         within = y is None or isinstance(y, str | int) or callable(y)  # the labels are in the source, or made
-        rows = within and isinstance(x, list | tuple) and len(x) > 0 and isinstance(x[0], tuple | list | Mapping)
-        if rows and callable(y) and isinstance(x[0], list):
-            rows = False  # an array, as a list of lists
         indexed = hasattr(x, "__getitem__") and hasattr(x, "__len__")
-        plain = array or isinstance(x, Mapping | str) or (isinstance(x, list | tuple) and not rows)
-        if plain or not (indexed or isinstance(x, Iterable | Dataset)):
+        if _is_array(x, within, callable(y)) or not (indexed or isinstance(x, Iterable | Dataset)):
             self._take_arrays(x)
             return
-        if not (units is None or isinstance(units, str | int)):
-            raise ValueError(
-                f"load_curve: units is a {type(units).__name__}, but x is a {type(x).__name__}, whose batches hold "
-                "the units: say where they are by the name or the number of an entry"
-            )
-        if not within:
-            raise ValueError(
-                f"load_curve: y is a {type(y).__name__}, but x is a {type(x).__name__}, whose batches hold "
-                "the labels: leave y out, or say where they are by the name or the number of an entry"
-            )
+        for name, given, held in (("y", None if within else y, "labels"), ("units", units, "units")):
+            if not (given is None or isinstance(given, str | int)):
+                raise ValueError(
+                    f"load_curve: {name} is a {type(given).__name__}, but x is a {type(x).__name__}, whose batches "
+                    f"hold the {held}: leave {name} out, or say where they are by the name or the number of an entry"
+                )
         if isinstance(x, Dataset) or (indexed and not _is_batch(x[0])):
             x = DataLoader(x, batch_size=batch_size)
         self.loader = self._drawn(x) if isinstance(x, DataLoader) else x
@@ -221,39 +200,37 @@ class Batches:
         return DataLoader(some, **{name: getattr(loader, name) for name in same})
 
     def _take_arrays(self, x: Any) -> None:
-        self.like, y = x, self.place
-        if isinstance(x, Mapping) and (y is None or isinstance(y, str)):
-            split = _split(x, y)
-            x, y = split.named, split.labels
-        if isinstance(x, Mapping) and isinstance(self.units, str):
-            split = _split(x, lambda: None, self.units)
-            x, self.units = split.named, split.units
+        y, units, named = self.place, self.units, x if isinstance(x, Mapping) else {}
+        if named and (y is None or isinstance(y, str)):
+            split = _split(named, y)
+            named, y = split.named, split.labels
+        if named and isinstance(units, str):
+            split = _split(named, lambda: None, units)
+            named, units = split.named, split.units
         if y is None:
             raise ValueError(
                 "load_curve: y = None: give the class of each sample (a loader's batches hold them), or "
                 "y=deepmech.metrics.load_curve.predicted_labels for the classes that the network itself sees"
             )
-        named = isinstance(x, Mapping)
-        self.inputs = {k: _array(f"x[{k!r}]", v) for k, v in x.items()} if named else {"x": _array("x", x)}
-        self.function = y if callable(y) else None
+        inputs = {f"x[{k!r}]": _array(f"x[{k!r}]", v) for k, v in named.items()} or {"x": _array("x", x)}
         self.known = None if callable(y) else class_names(y).copy()
         shape = () if self.known is None else self.known.shape
-        self.n = shape[0] if shape else len(next(iter(self.inputs.values())))
-        for name, one in self.inputs.items():
-            if len(one.shape) == 0 or shape[:1] not in ((), tuple(one.shape)[:1]):
+        for name, one in inputs.items():
+            if len(one.shape) == 0 or shape not in ((), tuple(one.shape)[:1]):
                 said = shape or "a function"
                 raise ValueError(f"load_curve: {name} {tuple(one.shape)} and y {said}: expected (n, ...) and (n,)")
-        if not self.n:
+        n = next(iter(inputs.values())).shape[0]
+        if not n:
             raise ValueError("load_curve: x has no samples: give some of two classes or more")
-        self.units = unit_names(self.units, self.n)
-        self.rows: np.ndarray | None = None
-        if self.known is not None:
-            self.classes_known = len(np.unique(self.known))
-        if self.n_samples is not None and self.n_samples < self.n:
-            self.taken, self.rows = f"drawn from {self.n}", _draw(self.n, self.n_samples)
-            self.n = self.n_samples
-            self.known = None if self.known is None else self.known[self.rows]
-            self.units = None if self.units is None else self.units[self.rows]
+        self.units, arrays, labels = unit_names(units, n), tuple(inputs.values()), y if callable(y) else self.known
+        by_name = dict(zip(named, arrays, strict=False))
+        self.whole = SampleBatch(x, () if named else arrays, by_name, labels, self.units)
+        self.drawn: np.ndarray | None = None
+        self.classes_known = None if self.known is None else len(np.unique(self.known))
+        if self.n_samples is not None and self.n_samples < n:
+            self.taken, self.drawn = f"drawn from {n}", _draw(n, self.n_samples)
+            self.known = None if self.known is None else self.known[self.drawn]
+        self.n = n if self.drawn is None else len(self.drawn)
 
     def __iter__(self) -> Iterator[SampleBatch]:
         if self.cached is not None:
@@ -262,18 +239,8 @@ class Batches:
 
     def _slices(self) -> Iterator[SampleBatch]:
         for start in range(0, self.n, self.batch_size):
-            rows = slice(start, min(start + self.batch_size, self.n))
-            at = rows if self.rows is None else self.rows[rows]
-            parts = {k: as_tensor(one[at]) for k, one in self.inputs.items()}
-            labels = self.function if self.known is None else self.known[rows]
-            units = None if self.units is None else self.units[rows]
-            if not isinstance(self.like, Mapping):
-                yield SampleBatch(parts["x"], (parts["x"],), {}, labels, units)
-                continue
-            whole: Any = copy.copy(self.like)  # of the same class: people write batch.input_ids, too
-            for name, part in parts.items():
-                whole[name] = part
-            yield SampleBatch(whole, (), parts, labels, units)
+            at = slice(start, min(start + self.batch_size, self.n))
+            yield self.whole.rows(at if self.drawn is None else self.drawn[at])
 
     def _read(self, loader: Iterable[Any]) -> Iterator[SampleBatch]:
         n = 0
@@ -314,6 +281,16 @@ def _draw(n: int, k: int) -> np.ndarray:
     return np.sort(Stream.of("load_curve", "n_samples").permutation("samples", 0, n)[:k])
 
 
+def _is_array(x: Any, labels_within: bool, labels_made: bool) -> bool:
+    """Whether samples are arrays, one or several by name; a list is one if it holds numbers, or rows of numbers."""
+    if hasattr(x, "__array__") or (hasattr(x, "shape") and hasattr(x, "dtype")) or isinstance(x, Mapping | str):
+        return True
+    if not isinstance(x, list | tuple):
+        return False
+    kinds = Mapping | tuple if labels_made else Mapping | tuple | list
+    return not (labels_within and len(x) > 0 and isinstance(x[0], kinds))
+
+
 def _is_batch(first: Any) -> bool:
     """Whether an entry of a list is a batch, all of whose arrays have an axis of samples, and no single sample."""
     parts = first.values() if isinstance(first, Mapping) else first if isinstance(first, tuple | list) else [first]
@@ -333,7 +310,7 @@ class ClassIndex:
         self.n_classes = n_classes
         self.number: dict[Any, int] = {}
         if labels is not None:
-            self._add(labels, np.unique(labels))
+            self._add(np.unique(labels))
 
     @property
     def classes(self) -> int:
@@ -342,16 +319,17 @@ class ClassIndex:
 
     def __call__(self, labels: Any) -> torch.Tensor:
         names = class_names(labels)
-        self._add(names, names)
+        self._add(names)
         return torch.tensor([self.number[name] for name in names.tolist()], dtype=torch.int64)
 
-    def _add(self, labels: np.ndarray, names: np.ndarray) -> None:
-        if labels.dtype.kind == "i" and len(labels) and labels.min() < 0:
+    def _add(self, names: np.ndarray) -> None:
+        numbers = names.dtype.kind in "iu" and len(names) > 0
+        if numbers and names.min() < 0:
             raise ValueError(
-                f"load_curve: y holds {labels.min()}: classes are whole numbers from 0 on, or words: leave out samples "
+                f"load_curve: y holds {names.min()}: classes are whole numbers from 0 on, or words: leave out samples "
                 "without a class"
             )
-        largest = int(labels.max()) + 1 if labels.dtype.kind in "iu" and len(labels) else 0
+        largest = int(names.max()) + 1 if numbers else 0
         for name in names.tolist():
             self.number.setdefault(name, len(self.number))
         if self.n_classes is not None and (classes := max(largest, len(self.number))) > self.n_classes:

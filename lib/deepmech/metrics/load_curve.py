@@ -8,7 +8,7 @@ import warnings
 import zlib
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import Any, Self, get_args
 
@@ -25,7 +25,7 @@ from deepmech.metrics.evaluation import (
     SampleBatch,
     evaluation,
     loader_state,
-    takes,
+    misfit,
     unit_names,
     unwrap,
 )
@@ -57,7 +57,6 @@ def load_curve(
     batch_size: int = 1024,
     n_classes: int | None = None,
     pool: Pool | None = None,
-    diverged_to_nan: bool = False,
     *,
     forward: Forward | None = None,
     n_samples: int | None = None,
@@ -108,8 +107,6 @@ def load_curve(
         Applied to what each layer returns, the input included, before it is measured: for example
         :func:`mean_pool`, or ``lambda h: h[:, 0]`` for the class token of a sequence. A function of two arguments
         also gets the batch, with its masks: :func:`masked_mean_pool`.
-    diverged_to_nan : bool
-        A layer with values that are not finite becomes nan instead of an error.
     forward : callable, optional
         How to call the model, if not with the batch without its labels: ``lambda model, batch: model(batch["image"])``.
         The batch is on the model's device.
@@ -182,20 +179,61 @@ def load_curve(
     """
     batches = Batches(x, y, batch_size, n_samples, units)
     curve = LoadCurve(
-        model, layers, metric, n_classes=n_classes, pool=pool, diverged_to_nan=diverged_to_nan, forward=forward,
-        debias=debias, groups=groups, stratified=stratified, standardise=standardise,
+        model, layers, metric, n_classes=n_classes, pool=pool, forward=forward, debias=debias, groups=groups,
+        stratified=stratified, standardise=standardise,
     )  # fmt: skip
     batches.require_classes(n_classes)
     return curve.update(batches).compute()
 
 
-def options(owner: str, given: Mapping[str, Any], without: Iterable[str] = ()) -> dict[str, Any]:
-    """All arguments of :func:`load_curve` behind ``x`` and ``y``, as given or by default; no others."""
-    behind = list(inspect.signature(load_curve).parameters.items())[3:]
-    known = {name: parameter.default for name, parameter in behind if name not in without}
-    if unknown := given.keys() - known.keys():
-        raise ValueError(f"{owner}: {', '.join(sorted(unknown))}: load_curve takes {', '.join(known)}")
-    return known | dict(given)
+@dataclass(frozen=True)
+class _Settings:
+    """What is measured of samples: those arguments of :func:`load_curve` that say so.
+
+    With ``diverged_to_nan`` a layer with values that are not finite becomes nan instead of an error.
+    """
+
+    layers: list[str] | str | None
+    metric: Metric
+    n_classes: int | None = None
+    pool: Pool | None = None
+    forward: Forward | None = None
+    debias: bool = True
+    groups: int = GROUPS
+    stratified: bool = False
+    standardise: bool = False
+    diverged_to_nan: bool = False
+
+    def __post_init__(self) -> None:
+        if self.n_classes is not None:
+            checks.check_int("load_curve: n_classes", self.n_classes, 2)
+        checks.check("load_curve: metric", self.metric, self.metric in get_args(Metric), "'D' or 'D_hat'")
+        for name, function, numbers, allowed in (
+            ("pool", self.pool, (1, 2), "a function of what a layer returns, as mean_pool"),
+            ("forward", self.forward, (2,), "a function of model and batch"),
+        ):
+            fits = function is None or (callable(function) and not all(misfit(function, *range(n)) for n in numbers))
+            checks.check(f"load_curve: {name}", function, fits, allowed)
+        for name in ("debias", "stratified", "standardise"):
+            checks.check_bool(f"load_curve: {name}", getattr(self, name))
+        checks.check("load_curve: standardise", True, not self.standardise or self.metric == "D", "False for D̂")
+        checks.check_int("load_curve: groups", self.groups)
+        if not (isinstance(self.layers, list) or self.layers in (None, BLOCKS)):
+            raise ValueError(f"load_curve: layers = {self.layers!r}: give a list of names, or 'blocks'")
+        if self.standardise:
+            self.require_groups("standardise = True")
+
+    @property
+    def debiased(self) -> bool:
+        """Whether sampling noise is taken out; there is no such form of D̂."""
+        return self.debias and self.metric == "D"
+
+    def require_groups(self, what: str) -> None:
+        """A ValueError where sampling noise has to be taken from groups, and there are none."""
+        if self.debiased and self.groups < 2:
+            raise ValueError(
+                f"load_curve: {what}: sampling noise is then taken from groups; give groups=20, or debias=False"
+            )
 
 
 @dataclass
@@ -206,7 +244,7 @@ class _State:
     deal: GroupAssigner
     samples: int = 0
     order: int = 0  # a checksum of the samples, as they came
-    moments: dict[str, GroupMoments | ClassMoments] = field(default_factory=dict)
+    moments: dict[str, Any] = field(default_factory=dict)  # GroupMoments of D, ClassMoments of D̂, by names of layers
     diverged: set[str] = field(default_factory=set)
     layer: dict[str, str] = field(default_factory=dict)  # kinds of modules by names of layers, in the curve's order
     notes: dict[str, Any] = field(default_factory=dict)  # attributes of the result
@@ -239,44 +277,18 @@ class LoadCurve:
     def __init__(
         self, model: nn.Module, layers: Iterable[str] | str | None = None, metric: Metric = "D", **how: Any
     ) -> None:
-        known = options("LoadCurve", how | {"metric": metric}, without=("batch_size", "n_samples", "units"))
         checks.check_type("load_curve: model", model, nn.Module)
-        if known["n_classes"] is not None:
-            checks.check_int("load_curve: n_classes", known["n_classes"], 2)
-        checks.check("load_curve: metric", metric, metric in get_args(Metric), "'D' or 'D_hat'")
-        for name, numbers, allowed in (
-            ("pool", (1, 2), "a function of what a layer returns, as mean_pool"),
-            ("forward", (2,), "a function of model and batch"),
-        ):
-            function = known[name]
-            fits = function is None or (callable(function) and any(takes(function, n) for n in numbers))
-            checks.check(f"load_curve: {name}", function, fits, allowed)
-        for name in ("diverged_to_nan", "debias", "stratified", "standardise"):
-            checks.check_bool(f"load_curve: {name}", known[name])
-        self.standardise = known["standardise"]
-        checks.check("load_curve: standardise", True, not self.standardise or metric == "D", "False for D̂")
-        if (isinstance(layers, str) and layers != BLOCKS) or not (layers is None or isinstance(layers, Iterable)):
-            raise ValueError(f"load_curve: layers = {layers!r}: give a list of names, or 'blocks'")
-        self.model, self.metric, self.n_classes = model, metric, known["n_classes"]
-        self.pool, self.forward, self.diverged_to_nan = known["pool"], known["forward"], known["diverged_to_nan"]
-        self.debias = known["debias"] and metric == "D"
-        self.groups = checks.check_int("load_curve: groups", known["groups"])
-        self.stratified = known["stratified"]
-        if self.standardise:
-            self._require_groups("standardise = True")
-        self.layers = list(layers) if isinstance(layers, Iterable) and layers != BLOCKS else layers
+        known = [setting.name for setting in fields(_Settings)]
+        if unknown := sorted(how.keys() - set(known)):
+            raise ValueError(f"LoadCurve: {', '.join(unknown)}: load_curve takes {', '.join(known)}")
+        layers = list(layers) if isinstance(layers, Iterable) and not isinstance(layers, str) else layers
+        self.model, self.how = model, _Settings(layers, metric, **how)
         self.selection: tuple[Selection, tuple[str, ...]] | None = None  # with the names of modules it was made for
         self.reset()
 
     def reset(self) -> None:
         """Forget all samples."""
-        self.state = _State(ClassIndex(self.n_classes), GroupAssigner(self.groups, self.stratified))
-
-    def _require_groups(self, what: str) -> None:
-        if self.debias and self.groups < 2:
-            raise ValueError(
-                f"load_curve: {what}: sampling noise is then taken from groups; give groups=20, or debias=False"
-            )
+        self.state = _State(ClassIndex(self.how.n_classes), GroupAssigner(self.how.groups, self.how.stratified))
 
     def update(
         self, x: Any, y: Any = None, batch_size: int = 1024, n_samples: int | None = None, units: Any = None
@@ -295,53 +307,35 @@ class LoadCurve:
         return self
 
     def _take(self, batches: Batches) -> None:
-        model = unwrap(self.model)
-        if (by_units := batches.units is not None) and self.metric == "D":
-            self._require_groups("units")
-        if self.state.samples and by_units != self.state.by_units:
+        model, state = unwrap(self.model), self.state
+        if (by_units := batches.units is not None) and self.how.metric == "D":
+            self.how.require_groups("units")
+        if state.samples and by_units != state.by_units:
             raise ValueError("LoadCurve.update: units of some samples only: give them with all, or with none")
-        self.state.by_units = by_units
-        for name, module in model.named_modules():
-            if isinstance(module, torch.jit.ScriptModule):
-                raise ValueError(
-                    f"load_curve: module {name!r} is scripted (torch.jit) and computes out of sight: measure the "
-                    "module that it was made from"
-                )
-        parameters = dict(model.named_parameters())
-        if lazy := [name for name, parameter in parameters.items() if nn.parameter.is_lazy(parameter)]:
-            raise ValueError(
-                f"load_curve: {lazy[0]!r} has no shape yet, and the first pass would draw it: "
-                "run one batch through the model before"
-            )
-        if empty := [name for name, parameter in parameters.items() if parameter.is_meta]:
-            raise ValueError(
-                f"load_curve: {empty[0]!r} is on the device meta, where there are no numbers: "
-                "model.to_empty(device='cpu'), and load its weights"
-            )
-        dtype = next((p.dtype for p in parameters.values() if p.is_floating_point()), None)
-        device = next((p.device for p in parameters.values()), torch.device("cpu"))
+        state.by_units = by_units
+        if batches.known is not None and not state.samples:
+            state.classes = ClassIndex(self.how.n_classes, batches.known)
+        device, dtype = _place(model)
         probe: LayerRecorder | None = None
-        if batches.known is not None and not self.state.samples:
-            self.state.classes = ClassIndex(self.n_classes, batches.known)
         with evaluation(model), loader_state(batches.loader), ExitStack() as stack:
             for batch in batches:
-                self.state.samples += len(batch)
-                self.state.order = zlib.crc32(batch.digest(), self.state.order)
+                state.samples += len(batch)
+                state.order = zlib.crc32(batch.digest(), state.order)
                 batch = batch.to(device, dtype)
                 if probe is None:
                     found = self._select(model, batch, device)
                     probe = stack.enter_context(LayerRecorder(model, found.names))
                 self._through(model, batch, probe, found)
         if probe is not None:
-            self.state.layer = {name: probe.kind(name) for name in probe.wanted}
+            state.layer = {name: probe.kind(name) for name in probe.wanted}
             words = {"left_out": found.left_out, "stream": int(found.blocks), "layers_are": found.layers_are}
-            self.state.notes = {name: word for name, word in words.items() if word}
+            state.notes = {name: word for name, word in words.items() if word}
         self._note_source(batches)
 
     def _note_source(self, batches: Batches) -> None:
         """Note, and warn of, what of its classes a source has shown."""
         state = self.state
-        seen, known = len(state.classes.number), self.n_classes or batches.classes_known
+        seen, known = len(state.classes.number), self.how.n_classes or batches.classes_known
         state.notes["taken"] = batches.taken
         if known is not None and not state.predicted:
             state.notes["classes_known"] = known
@@ -361,11 +355,11 @@ class LoadCurve:
         modules = tuple(name for name, _ in model.named_modules())
         if self.selection is None or self.selection[1] != modules:
             with evaluation(model):  # what is measured must not depend on whether somebody looked before
-                for some in (batch if self.forward else batch.head(), batch):
+                for some in (batch if self.how.forward else batch.head(), batch):
                     look = some.to(device, None)  # a copy: the model may work in place
-                    through = partial(_output, look, model, self.forward)
+                    through = partial(_output, look, model, self.how.forward)
                     try:
-                        found = select_layers(model, self.layers, through, look.main(model))
+                        found = select_layers(model, self.how.layers, through, look.main(model))
                         break
                     except (ValueError, RuntimeError, IndexError):  # not of the model's whole batch: let that speak
                         if some is batch:
@@ -377,108 +371,106 @@ class LoadCurve:
 
     def _through(self, model: nn.Module, batch: SampleBatch, probe: LayerRecorder, found: Selection) -> None:
         """One batch through the model, and what its layers return to their moments."""
-        kept: dict[str, torch.Tensor] = {}  # until there are labels
+        pool = self.how.pool
+        with_batch = pool is not None and misfit(pool, 0)  # it asks for a second argument
 
         def pooled(output: Any) -> Any:
             output = stream(output) if found.blocks else output
-            if self.pool is None:
-                return output
-            return self.pool(output, batch.whole) if _takes_two(self.pool) else self.pool(output)
+            return output if pool is None else pool(output, batch.whole) if with_batch else pool(output)
 
-        wait = callable(batch.labels)
-        self.state.predicted |= wait
-        if not wait:
-            self._label(batch.labels, batch.units)
-        main, pool = batch.main(model), pooled if self.pool is not None or found.blocks else None
-        inputs = torch.zeros(0) if main is None else main
-        through = partial(_output, batch, model, self.forward)
-        collect = keep_features(kept) if wait else self._collect
-        output = probe.run(inputs, len(batch), through, collect, pool)
-        if wait:
-            self._label(batch.labels(output, batch.whole), batch.units)
-        for layer, features in kept.items():
-            self._collect(layer, features)
+        main = batch.main(model)
+        run = partial(
+            probe.run, torch.zeros(0) if main is None else main, len(batch),
+            partial(_output, batch, model, self.how.forward), pool=pooled if pool is not None or found.blocks else None,
+        )  # fmt: skip
+        if callable(batch.labels):
+            self.state.predicted = True
+            kept: dict[str, torch.Tensor] = {}  # until there are labels
+            places = self._label(batch.labels(run(keep_features(kept)), batch.whole), batch.units)
+            for layer, features in kept.items():
+                self._collect(*places, layer, features)
+        else:
+            run(partial(self._collect, *self._label(batch.labels, batch.units)))
 
-    def _label(self, labels: Any, units: Any) -> None:
+    def _label(self, labels: Any, units: Any) -> tuple[torch.Tensor, torch.Tensor]:
         """The classes of the batch that comes, and the groups of its samples."""
         state = self.state
-        self.labels = state.classes(labels)
-        state.order = zlib.crc32(self.labels.numpy().tobytes(), state.order)
-        if len(self.labels):
-            row = torch.cat([torch.tensor([state.last]), self.labels])
+        classes = state.classes(labels)
+        state.order = zlib.crc32(classes.numpy().tobytes(), state.order)
+        if len(classes):
+            row = torch.cat([torch.tensor([state.last]), classes])
             state.changes, state.last = state.changes + int((row[1:] != row[:-1]).sum()), int(row[-1])
-        units = unit_names(units, len(self.labels))
-        self.places = state.deal(self.labels, units)
+        units = unit_names(units, len(classes))
+        groups = state.deal(classes, units)
         if units is not None:
-            state.order = zlib.crc32(self.places.numpy().tobytes(), state.order)
+            state.order = zlib.crc32(groups.numpy().tobytes(), state.order)
+        return classes, groups
 
-    def _collect(self, layer: str, features: torch.Tensor) -> None:
-        """What a layer returned for that batch."""
-        n = self.state.classes.classes
-        if layer not in self.state.moments:
-            by_units = self.state.by_units
-            self.state.moments[layer] = (
-                GroupMoments(n, self.groups, by_units, self.standardise)
-                if self.metric == "D"
-                else ClassMoments(n, self.metric)
+    def _collect(self, classes: torch.Tensor, groups: torch.Tensor, layer: str, features: torch.Tensor) -> None:
+        """What a layer returned for samples of these classes and groups."""
+        n, state, how = self.state.classes.classes, self.state, self.how
+        if layer not in state.moments:
+            state.moments[layer] = (
+                GroupMoments(n, how.groups, state.by_units, how.standardise)
+                if how.metric == "D"
+                else ClassMoments(n, how.metric)
             )
-        moments = self.state.moments[layer]
+        moments = state.moments[layer]
         moments.grow(n)
         try:
-            if isinstance(moments, GroupMoments):
-                moments.update(features, self.labels, self.places)
-            else:
-                moments.update(features, self.labels)
+            moments.update(features, classes, *((groups,) if how.metric == "D" else ()))
         except ValueError as error:
-            if not (self.diverged_to_nan and isinstance(error, NotFiniteError)):
+            if not (how.diverged_to_nan and isinstance(error, NotFiniteError)):
                 raise ValueError(f"load_curve: layer {layer!r}: {error}") from None
-            self.state.diverged.add(layer)
+            state.diverged.add(layer)
 
     def compute(self) -> xr.DataArray:
         """The curve of all samples so far, as :func:`load_curve` returns it."""
-        state = self.state
+        state, how = self.state, self.how
         if not state.layer:
             raise ValueError("LoadCurve.compute: no samples yet; call update(x, y) first")
         state.classes.require_all(every=not state.predicted)
-        names, sound = list(state.layer), [name for name in state.layer if name not in state.diverged]
-        values = np.array([np.nan if n in state.diverged else state.moments[n].separation(self.debias) for n in names])
+        names = list(state.layer)
+        sound = {name: state.moments[name] for name in names if name not in state.diverged}
+        values = [sound[name].separation(how.debiased) if name in sound else np.nan for name in names]
         layers: dict[str, Any] = {"layer": names, "depth": ("layer", np.arange(len(names)))}
-        layers["kind"] = "layer", [state.layer[name] for name in names]
-        if self.metric == "D":
-            moments = [m if isinstance(m := state.moments[n], GroupMoments) else None for n in names]
-            layers["features"] = "layer", [m.anchor.shape[1] if m else 0 for m in moments]
-            layers["largest_share"] = "layer", [m.largest_share() if m else np.nan for m in moments]
-        name, words = _ATTRS[self.metric]
-        attributes = {"long_name": words, "metric": self.metric, "samples": state.samples} | state.notes
+        layers["kind"] = "layer", list(state.layer.values())
+        name, words = _ATTRS[how.metric]
+        attributes = {"long_name": words, "metric": how.metric, "samples": state.samples} | state.notes
         curve = xr.DataArray(values, layers, "layer", name, attributes)
         curve.attrs |= {"units": "1", "classes": state.classes.classes}
-        if self.metric == "D":
-            ceiling = separation_ceiling(state.deal.seen)
-            curve.attrs |= {"estimate": "debiased" if self.debias else "plain", "ceiling": ceiling}
-            curve.attrs["order"] = f"{state.order:08x}"
-            if self.standardise:
-                curve.attrs["standardised"] = 1
-            if state.by_units:
-                curve.attrs["n_units"] = len(state.deal.of_unit)
-            lost = [n for n in sound if self.debias and np.isnan(values[names.index(n)])]
-            if unresolved := [n for n in lost if not np.isnan(state.moments[n].separation(False))]:
-                curve.attrs["unresolved"] = ", ".join(unresolved)
-            self._note_groups(curve, sound)
+        if how.metric == "D":
+            self._note_moments(curve, sound)
         return curve
 
-    def _note_groups(self, curve: xr.DataArray, sound: list[str]) -> None:
-        """Note D of these layers without each group of samples, where there are groups; and where there are none."""
-        names, moments = curve.layer.values.tolist(), self.state.moments
-        kept = {n: m for n in sound if isinstance(m := moments[n], GroupMoments) and m.groups > 2}
-        if self.groups > 2 and (wide := [n for n in sound if n not in kept]):
+    def _note_moments(self, curve: xr.DataArray, sound: Mapping[str, Any]) -> None:
+        """Note what moments tell beside D: of features, of the estimate, and of D without each group of samples."""
+        state, how, names = self.state, self.how, curve.layer.values.tolist()
+        moments = [state.moments[name] for name in names]
+        curve.coords["features"] = "layer", [m.anchor.shape[1] for m in moments]
+        curve.coords["largest_share"] = "layer", [m.largest_share() for m in moments]
+        curve.attrs |= {
+            "estimate": "debiased" if how.debias else "plain",
+            "ceiling": separation_ceiling(state.deal.seen),
+        }
+        curve.attrs["order"] = f"{state.order:08x}"
+        if how.standardise:
+            curve.attrs["standardised"] = 1
+        if state.by_units:
+            curve.attrs["n_units"] = len(state.deal.of_unit)
+        nan = [name for name, value in zip(names, curve.values, strict=True) if name in sound and np.isnan(value)]
+        if unresolved := [name for name in nan if how.debias and not np.isnan(sound[name].separation(False))]:
+            curve.attrs["unresolved"] = ", ".join(unresolved)
+        kept = {name: m for name, m in sound.items() if m.groups > 2}
+        if how.groups > 2 and (wide := [name for name in sound if name not in kept]):
             curve.attrs["no_interval"] = ", ".join(wide)
         for one in kept.values():  # groups that one layer had to join are joined in all
             one.coarsen(min(other.groups for other in kept.values()))
-        left = {n: one.leave_one_out(self.debias) for n, one in kept.items()}
+        left = {name: one.leave_one_out(how.debias) for name, one in kept.items()}
         n_groups = max(map(len, left.values()), default=0)  # with samples
         if n_groups > 2:
             rows = [curve.values, *np.array([left.get(n, np.full(n_groups, np.nan)) for n in names]).T]
-            curve.attrs |= {"groups": n_groups, "layers": len(names), "stratified": int(self.stratified)}
+            curve.attrs |= {"groups": n_groups, "layers": len(names), "stratified": int(how.stratified)}
             curve.attrs["jackknife"] = np.ravel(rows).tolist()
 
 
@@ -593,14 +585,22 @@ def _logits(output: Any) -> Any:
     return next(iter(named + others), stream(output))
 
 
-def _takes_two(pool: Callable[..., Any]) -> bool:
-    """Whether a function asks for a second argument, the batch."""
-    try:
-        parameters = inspect.signature(pool).parameters.values()
-    except (TypeError, ValueError):
-        return False
-    plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return sum(p.kind in plain and p.default is inspect.Parameter.empty for p in parameters) >= 2
+def _place(model: nn.Module) -> tuple[torch.device, torch.dtype | None]:
+    """Device and precision of a model, as far as it has parameters; a ValueError if it cannot be measured."""
+    for name, module in model.named_modules():
+        if isinstance(module, torch.jit.ScriptModule):
+            raise ValueError(
+                f"load_curve: module {name!r} is scripted (torch.jit) and computes out of sight: measure the "
+                "module that it was made from"
+            )
+    parameters = dict(model.named_parameters())
+    if lazy := [name for name, parameter in parameters.items() if nn.parameter.is_lazy(parameter)]:
+        raise ValueError(
+            f"load_curve: {lazy[0]!r} has no shape yet, and the first pass would draw it: "
+            "run one batch through the model before"
+        )
+    dtype = next((p.dtype for p in parameters.values() if p.is_floating_point()), None)
+    return next((p.device for p in parameters.values()), torch.device("cpu")), dtype
 
 
 def _stack_level() -> int:

@@ -15,7 +15,7 @@ from deepmech.core import checks
 from deepmech.core.provenance import attributes
 from deepmech.metrics.curvature import curvature
 from deepmech.metrics.evaluation import Batches, unwrap
-from deepmech.metrics.load_curve import LoadCurve, options
+from deepmech.metrics.load_curve import LoadCurve
 
 __all__ = ["LoadCurveMonitor"]
 
@@ -78,11 +78,10 @@ class LoadCurveMonitor:
         checks.check_type("LoadCurveMonitor: model", model, nn.Module)
         checks.check_int("LoadCurveMonitor: every", every, allowed="a whole number of steps, at least 1")
         self.model, self.every = model, every
-        chosen = options("LoadCurveMonitor", {"diverged_to_nan": True, "groups": 1} | measure)
-        samples = {name: chosen.pop(name) for name in ("batch_size", "n_samples", "units")}
-        self._measure = LoadCurve(model, **chosen)
+        samples = {name: measure.pop(name) for name in ("batch_size", "n_samples", "units") if name in measure}
+        self._measure = LoadCurve(model, **({"groups": 1, "diverged_to_nan": True} | measure))
         self._batches = Batches(x, y, **samples)
-        self._batches.require_classes(chosen["n_classes"])
+        self._batches.require_classes(self._measure.how.n_classes)
         self._batches.cache()
         self.steps, self.seconds = 0, 0.0
         self.records: list[tuple[int, xr.DataArray, dict[str, float]]] = []  # step, curve, values
