@@ -18,7 +18,7 @@ from torch.overrides import TorchFunctionMode
 from deepmech.core import checks
 
 __all__ = [
-    "BEFORE", "BLOCKS", "CALL", "ENTRY", "INPUT", "OUTPUT", "CallRecorder", "LayerRecorder", "Selection", "call_of",
+    "BEFORE", "BLOCKS", "CALL", "INPUT", "OUTPUT", "CallRecorder", "LayerRecorder", "Selection", "call_of",
     "is_activation", "keep_features", "select_layers", "stream",
 ]  # fmt: skip
 
@@ -26,8 +26,6 @@ INPUT, OUTPUT = _ENDS = "input", "output"
 BLOCKS = "blocks"
 BEFORE = "before blocks"
 """Name of what enters the first block."""
-ENTRY = "before "
-"""How names of points begin that are what enters a module."""
 CALL = "()"
 """How names of layers end that are calls of functions, ``"block1.relu()"``."""
 
@@ -56,8 +54,7 @@ _PRODUCTS = {"mul", "mul_", "multiply", "multiply_", "__mul__", "__rmul__", "__i
 class Selection:
     """The layers of a curve by name; in words, what a layer is and what of the model they leave out.
 
-    ``blocks`` tells that they are blocks, whose outputs may be tuples, and that the curve begins with what enters the
-    first of them.
+    ``blocks`` tells that they are blocks, whose outputs may be tuples.
     """
 
     names: tuple[str, ...]
@@ -81,7 +78,7 @@ def is_activation(module: nn.Module) -> bool:
     return plain and bool(_ACTIVATION_NAME.search(kind)) and not _NO_ACTIVATION.search(kind)
 
 
-class CallRecorder:
+class CallRecorder(TorchFunctionMode):
     """Tells of calls in a forward pass, inside ``with``; afterwards all hooks are gone, also after an error.
 
     Of modules, when they begin and when they end; and, with ``functions``, of activation functions outside of
@@ -90,8 +87,8 @@ class CallRecorder:
     """
 
     def __init__(self, modules: Mapping[str, nn.Module], functions: bool = True) -> None:
-        self.modules = dict(modules)
-        self.functions = functions
+        super().__init__()
+        self.modules, self.functions = dict(modules), functions
         self.inside: list[str] = []
         self._hooks = ExitStack()
 
@@ -110,11 +107,13 @@ class CallRecorder:
             self._hooks.callback(module.register_forward_pre_hook(begin, with_kwargs=True).remove)
             self._hooks.callback(module.register_forward_hook(end, with_kwargs=True).remove)
         if self.functions:
-            self._hooks.enter_context(_FunctionMode(self._function))
+            TorchFunctionMode.__enter__(self)
         return self
 
-    def __exit__(self, *failure: object) -> None:
+    def __exit__(self, *failure: Any) -> None:
         self._hooks.close()
+        if self.functions:
+            TorchFunctionMode.__exit__(self, *failure)
 
     def _begin(self, name: str, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.inside.append(name)
@@ -124,7 +123,9 @@ class CallRecorder:
         self.inside.pop()
         self.on_exit(name, (*args, *kwargs.values()), result)
 
-    def _function(self, function: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result, kwargs = func(*args, **(kwargs or {})), kwargs or {}
+        function = getattr(func, "__name__", "").partition(".")[0]
         if function in _PRODUCTS and len(args) == 2 and all(isinstance(a, torch.Tensor) for a in args):
             self.on_product(*args)
         if function in _FUNCTIONS or (function in _CLAMPS and _from_zero(args, kwargs)):
@@ -133,18 +134,6 @@ class CallRecorder:
             of_features = not isinstance(_first(args), nn.Parameter)
             if of_features and (not around or not is_activation(self.modules[around])):
                 self.on_exit(f"{around}.{function.removesuffix('_')}{CALL}".lstrip("."), args, result)
-
-
-class _FunctionMode(TorchFunctionMode):
-    """Tells of every function of torch that has returned, inside ``with``."""
-
-    def __init__(self, on_function: Callable[[str, tuple[Any, ...], Mapping[str, Any], Any], None]) -> None:
-        super().__init__()
-        self.on_function = on_function
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        result = func(*args, **(kwargs or {}))
-        self.on_function(getattr(func, "__name__", "").partition(".")[0], args, kwargs or {}, result)
         return result
 
 
@@ -165,7 +154,8 @@ class LayerRecorder(CallRecorder):
         # Name in the result -> module and call; 0 is the only one.
         self.wanted = {name: call_of(name, modules) for name in layers}
         if BEFORE in self.wanted:
-            self.wanted[BEFORE] = call_of(ENTRY + next(name for name in layers if name != BEFORE), modules)
+            first, call = call_of(next(name for name in layers if name != BEFORE), modules)
+            self.wanted[BEFORE] = first, -max(call, 1)  # what enters a call has its number, less than zero
         self.names: dict[tuple[str, int], list[str]] = {}
         for name, (module, call) in self.wanted.items():
             self.names.setdefault((module, call or 1), []).append(name)
@@ -186,17 +176,12 @@ class LayerRecorder(CallRecorder):
         self._pass_on(INPUT, 1, inputs)
         output = through()
         self._pass_on(OUTPUT, 1, output)
-        if silent := [name for name, calls in self.calls.items() if not calls]:
-            names = ", ".join(map(repr, silent))
-            raise ValueError(f"load_curve: layer {names} was never called in the forward pass; leave it out")
         for name, (module, call) in self.wanted.items():
             calls = self.calls.get(module, 1)
-            if abs(call) > calls:
-                raise ValueError(f"load_curve: layer {name!r}: {module!r} is called {calls} times in a forward pass")
-            if call == 0 and calls > 1:
+            if abs(call) > calls or (call == 0 and calls != 1):
+                remedy = f"name its calls, {f'{module}:1'!r} to {f'{module}:{calls}'!r}" if calls else "leave it out"
                 raise ValueError(
-                    f"load_curve: layer {name!r} is called more than once in a forward pass, so it is not one layer of "
-                    f"the curve; name its calls, {f'{name}:1'!r} to {f'{name}:{calls}'!r}, or other layers"
+                    f"load_curve: layer {name!r}: {module!r} is called {calls} times in a forward pass: {remedy}"
                 )
             if before.get(module, calls) != calls:
                 raise ValueError(
@@ -237,11 +222,6 @@ class LayerRecorder(CallRecorder):
             raise ValueError(
                 f"load_curve: layer {name!r} returns shape {tuple(value.shape)}, which has no sample axis: "
                 f"the first axis must have the length of the batch, {self.n}"
-            )
-        if value.is_quantized or value.layout != torch.strided or hasattr(value, "full_tensor"):
-            raise ValueError(
-                f"load_curve: layer {name!r} returns a quantised, sparse or sharded tensor: make plain numbers of it, "
-                "pool=lambda h: h.dequantize(), say"
             )
         self.collect(name, value.reshape(self.n, -1))
 
@@ -329,14 +309,14 @@ def select_layers(
     """
     modules = {name: module for name, module in model.named_modules() if name}
     if layers is not None and layers != BLOCKS:
-        _check_names(list(layers or ()), modules)
-        if INPUT in (layers or ()) and (main is None or not main.is_floating_point()):
+        _check_names(layers, modules)
+        if INPUT in layers and (main is None or not main.is_floating_point()):
             raise ValueError(
                 f"load_curve: layer {INPUT!r}: the input is of type {getattr(main, 'dtype', None)}. The distance "
                 f"between two token numbers means nothing: leave {INPUT!r} out, and begin with the embedding. (Whole "
                 "numbers that are quantities, such as pixels: give them as floating point numbers.)"
             )
-        return Selection(tuple(layers), "as named")
+        return Selection(tuple(layers), "as named", blocks=BEFORE in layers)
     table = _CallTable(modules, run, main)
     if modules and not table.calls:
         raise ValueError(
@@ -366,7 +346,7 @@ def _default(seen: _CallTable) -> Selection:
             "load_curve: this model has no activation to choose by default; give layers='blocks', or name the layers, "
             f"layers={[*ends, *own]}, say; there are {_listing(modules)}{only}"
         )
-    first = seen.named(lambda call: isinstance(modules.get(call.name), kinds) and _is_view(call.first, main))
+    first = seen.named(lambda call: isinstance(modules.get(call.name), kinds) and _is_all(call.first, main))
     # What a curve over activations leaves out: those inside of modules that compute out of sight.
     recurrent = [name for name, module in modules.items() if name in seen.often and isinstance(module, nn.RNNBase)]
     left_out = [f"activations that are never called: {_few(silent)}"] if silent else []
@@ -475,16 +455,10 @@ def _first(args: tuple[Any, ...]) -> Any:
 
 
 def call_of(name: str, modules: Mapping[str, nn.Module]) -> tuple[str, int]:
-    """``"act:2"`` is the second call of module ``act``; a plain name, call 0, stands for the only one.
-
-    ``"before act:2"`` is what enters that call, call −2.
-    """
-    if name.startswith(ENTRY) and name != BEFORE:
-        module, call = call_of(name.removeprefix(ENTRY), modules)
-        return module, -max(call, 1)
-    module, colon, number = name.rpartition(":")
+    """``"act:2"`` is the second call of module ``act``; a plain name, call 0, stands for the only one."""
+    module, _, number = name.rpartition(":")
     known = module in modules or module.endswith(CALL)
-    if name not in modules and colon and known and number.isdecimal() and int(number) > 0:
+    if name not in modules and known and number.isdecimal() and int(number) > 0:
         return module, int(number)
     return name, 0
 
@@ -500,21 +474,20 @@ def _shares(one: torch.Tensor, other: torch.Tensor) -> bool:
     return plain and one.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()
 
 
-def _is_view(value: Any, of: Any) -> bool:
-    """Whether a tensor is another, or a reshaped view of it (nn.Flatten gives one)."""
-    if not (isinstance(value, torch.Tensor) and isinstance(of, torch.Tensor) and value.numel() == of.numel()):
-        return False
-    return _shares(value, of)
+def _is_all(value: Any, of: Any) -> bool:
+    """Whether a tensor is another, or a reshaped view of all of it (nn.Flatten gives one)."""
+    both = isinstance(value, torch.Tensor) and isinstance(of, torch.Tensor)
+    return both and value.numel() == of.numel() and _shares(value, of)
 
 
-def _check_names(layers: list[str], modules: Mapping[str, nn.Module]) -> None:
-    if not layers:
+def _check_names(layers: Sequence[str], modules: Mapping[str, nn.Module]) -> None:
+    if not any(name != BEFORE for name in layers):
         raise ValueError("load_curve: layers is empty; name at least one, or leave it out for the default")
     if repeated := sorted({n for n in layers if layers.count(n) > 1}):
         raise ValueError(f"load_curve: layers names {', '.join(map(repr, repeated))} more than once")
     for name in layers:
         at = call_of(name, modules)[0] if isinstance(name, str) else ""
-        if name in _ENDS or at.endswith(CALL):
+        if name in (*_ENDS, BEFORE) or at.endswith(CALL):
             continue
         if at not in modules:
             close = difflib.get_close_matches(str(name), list(modules), n=1)
