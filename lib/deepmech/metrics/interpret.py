@@ -392,8 +392,8 @@ def compare(curves: Mapping[str, xr.DataArray]) -> xr.Dataset:
         ``load_curve`` and ``difference`` from the first, with its 95 % interval ``low`` to ``high``, over (``curve``,
         ``layer``); ``curvature``, ``curvature_difference``, ``curvature_low``, ``curvature_high`` over ``curve``, of
         three layers or more. The attribute ``paired`` is 1 where all were measured on the same samples, and ``against``
-        names the first. :func:`deepmech.plots.plot_load_curve` draws the differences:
-        ``plot_load_curve(found.difference, by="curve", interval=(found.low, found.high))``.
+        names the first. :func:`deepmech.plots.plot_load_curve` draws the differences,
+        ``plot_load_curve(found.difference, by="curve")``.
 
     Raises
     ------

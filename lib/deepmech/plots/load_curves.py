@@ -28,7 +28,6 @@ def load_curves(
     run: str | None = None,
     label: str = "{}",
     theory: xr.DataArray | None = None,
-    theory_label: str = "closed form",
     x_label: str | None = None,
     y_label: str | None = None,
     ax: Axes | None = None,
@@ -49,9 +48,7 @@ def load_curves(
     label : str
         Format of a curve's name, given its value along ``by``: ``"ε = {}"``.
     theory : DataArray, dims (layer[, by]), optional
-        Drawn as thin dashed lines over the curves.
-    theory_label : str
-        Its name in the legend.
+        The closed form, drawn as thin dashed lines over the curves.
     x_label, y_label : str, optional
         Names of the axes in place of those in the data.
     ax : Axes, optional
@@ -91,7 +88,7 @@ def load_curves(
         if theory is not None:
             ax.plot(theory[layer], theory[i], color=theme.text, zorder=4, **_DASHED)
     if theory is not None:
-        ax.plot([], [], color=theme.text, **_DASHED, label=theory_label)
+        ax.plot([], [], color=theme.text, **_DASHED, label="closed form")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set(
         xlabel=x_label or axis_label(load[layer], "layer $\\ell$"), ylabel=y_label or axis_label(load, "load $D_\\ell$")
@@ -108,9 +105,6 @@ def plot_load_curve(
     curve: xr.DataArray,
     *,
     by: str | None = None,
-    title: str = "",
-    y_label: str | None = None,
-    interval: tuple[xr.DataArray, xr.DataArray] | None = None,
     ax: Axes | None = None,
     theme: Theme = LIGHT,
 ) -> Axes:
@@ -123,10 +117,6 @@ def plot_load_curve(
         named by numbers only, as in ``nn.Sequential``, also show the coordinate ``kind`` where there is one.
     by : str, optional
         Dimension of several curves; they have no chord. Given where there is one, such as ``step``.
-    title, y_label : str
-        Words above, and beside the axis of D.
-    interval : (DataArray, DataArray), optional
-        Ends of the bars at each layer, of the shape of ``curve``.
     ax : Axes, optional
         Where to draw; a new figure without it.
     theme : Theme
@@ -159,10 +149,7 @@ def plot_load_curve(
     fresh = ax is None
     ax = style.new_figure(None, 3.9, theme).subplots() if ax is None else ax
     at, names, values = np.arange(curve.sizes[along]), layer_names(curve, along), curve[by or SINGLETON].values
-    ends = [transpose_to("plot_load_curve interval", end, by, along) for end in interval or ()]
     for i, (value, colour) in enumerate(zip(values, style.palette(values, theme, by), strict=True)):
-        if ends:
-            ax.vlines(at, ends[0][i], ends[1][i], color=colour, lw=1.6, alpha=0.7, zorder=3)
         ax.plot(at, curve[i], "o-", color=colour, label=style.format_number(value) or None, zorder=3)
     if not by:
         ax.plot(at[[0, -1]], curve[0, [0, -1]], color=theme.muted, lw=1.2, linestyle=style.DASHES, zorder=2)
@@ -172,10 +159,8 @@ def plot_load_curve(
     ax.set_xticks(at, names, **({} if all(name.isdecimal() for name in names) else slanted))
     ax.set_xlim(-0.3, len(at) - 0.7)
     ax.grid(axis="y")
-    if fresh or y_label:
-        ax.set_ylabel(y_label or axis_label(curve, "load $D_\\ell$"))
-    if title:
-        ax.set_title(title, loc="left")
+    if fresh:
+        ax.set_ylabel(axis_label(curve, "load $D_\\ell$"))
     return ax
 
 

@@ -34,7 +34,6 @@ def phase_diagram(
     y_label: str | None = None,
     layer: str = "block",
     curvature: xr.DataArray | None = None,
-    curvature_label: str = "signed curvature",
     boundary: tuple[Any, Any] | None = None,
     boundary_label: str = "",
     fig: Figure | None = None,
@@ -60,8 +59,6 @@ def phase_diagram(
     curvature : DataArray, dims (x, y), optional
         Signed curvature. Adds a second panel shaded by it and, on both panels, a line between the cells of either
         sign. It runs along edges of cells, so that it hides no curve.
-    curvature_label : str
-        Its name.
     boundary : (x values, y values), optional
         A curve in data coordinates, such as a closed-form phase boundary, dashed on every panel.
     boundary_label : str
@@ -92,7 +89,7 @@ def phase_diagram(
     shades = [(sort_axes("phase_diagram shade", shade, x, y), shade_label or axis_label(shade))]
     bend = None if curvature is None else sort_axes("phase_diagram curvature", curvature, x, y)
     if bend is not None:
-        shades.append((bend, curvature_label))
+        shades.append((bend, "signed curvature"))
     for values, label in shades:
         same_labels(f"phase_diagram ({label})", values, load, x, y)
     line = None
