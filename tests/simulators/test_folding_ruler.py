@@ -1,4 +1,4 @@
-"""The folding ruler obeys its mechanics: closed form, energies, exact sticking, convergence, members apart."""
+"""The folding ruler obeys its mechanics: closed form, exact sticking, convergence, members apart."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,6 @@ from deepmech import over
 from deepmech.simulators.folding_ruler import Pull, Ruler, simulate, slow_profile, step
 
 FRICTIONS = over("table_friction", [0.0, 0.05, 0.2, 0.5])
-START = np.cos(np.radians(80.0))
 
 
 def yield_tension(u):
@@ -48,32 +47,9 @@ def test_slow_pulling_tends_to_the_closed_form_and_forgets_its_speed():
     assert np.all((error[:-1] / error[1:] > 10) & (error[:-1] / error[1:] < 25)), error
 
 
-def test_slow_energies_are_those_of_dry_friction():
-    end = simulate(Ruler(table_friction=FRICTIONS), Pull(duration=800.0), dt=0.02, n_frames=2).isel(run=0, frame=-1)
-    # A pair's joints turn by 4 (θ_0 − θ) at torque τ: in units of 2τ/a · 2a that is θ_0 − θ.
-    turned = (np.radians(80.0) - np.arccos(end.extension)).sum("pair")
-    assert np.allclose(end.joint_heat, turned, rtol=1e-3)
-    moved = (end.position - START * end.node).isel(node=slice(1, -1)).sum("node")
-    assert np.allclose(end.table_heat, FRICTIONS * moved, rtol=1e-3, atol=1e-12)
-    assert np.allclose(end.work, end.joint_heat + end.table_heat, rtol=1e-4)
-    assert np.all(end.kinetic < 1e-12)
-
-
-def test_energy_balance_closes_at_first_order():
-    losses = []
-    for dt in (0.02, 0.01, 0.005):
-        end = simulate(Ruler(), Pull(duration=30.0), dt=dt, n_frames=2).isel(run=0, frame=-1)
-        losses.append(float(end.step_loss / end.work))
-    assert losses[0] < 2e-3
-    assert losses[0] / losses[1] == pytest.approx(2, abs=0.3)
-    assert losses[1] / losses[2] == pytest.approx(2, abs=0.3)
-
-
-def test_energy_is_never_made():
+def test_pairs_stay_between_folded_and_their_stop_however_the_hand_jerks():
     pull = Pull(duration=30.0, jerk_speed=over("jerk_speed", [0.5, 2.0, 5.0]), jerk_period=1.0)
     found = simulate(Ruler(table_friction=FRICTIONS), pull, n_runs=2)
-    assert np.all(found.step_loss.diff("frame") > -1e-9)
-    assert np.all(found.joint_heat.diff("frame") >= 0) and np.all(found.table_heat.diff("frame") >= 0)
     assert np.all(found.extension >= -1e-9) and np.all(found.extension <= 0.99 + 1e-9)
 
 
@@ -146,7 +122,7 @@ def test_a_member_does_not_know_its_neighbours():
     many = simulate(Ruler(table_friction=FRICTIONS), Pull(jerk_speed=speeds, **pull), n_runs=3, seed=4)
     alone = simulate(Ruler(table_friction=0.2), Pull(jerk_speed=1.0, **pull), n_runs=1, seed=4)
     twin = many.sel(table_friction=0.2, jerk_speed=1.0).isel(run=[0])
-    assert np.array_equal(twin.position, alone.position) and np.array_equal(twin.work, alone.work)
+    assert np.array_equal(twin.position, alone.position)
     ends = many.position.isel(frame=-1, node=4).sel(table_friction=0.2, jerk_speed=1.0)
     assert len(np.unique(ends)) == 3
     other = simulate(Ruler(table_friction=0.2), Pull(jerk_speed=1.0, **pull), n_runs=1, seed=5)

@@ -39,7 +39,6 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import dataclass, fields
-from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -53,17 +52,11 @@ from deepmech.core.provenance import attributes
 from deepmech.core.random import Stream
 from deepmech.core.specs import Spec, encode
 
-_LENGTH, _TIME, _ENERGY = "straight pairs", "a√(m/τ)", "4τ"
 #: What results hold, and in what units.
 ATTRS = {
-    "position": ("position of a node", _LENGTH),
+    "position": ("position of a node", "straight pairs"),
     "extension": ("extension of a pair", "1"),
-    "work": ("work of the hand", _ENERGY),
-    "joint_heat": ("heat of the joints", _ENERGY),
-    "table_heat": ("heat of the table", _ENERGY),
-    "kinetic": ("kinetic energy", _ENERGY),
-    "step_loss": ("energy lost in dead stops and by the steps", _ENERGY),
-    "time": ("time", _TIME),
+    "time": ("time", "a√(m/τ)"),
     "run": ("run", "1"),
     "frame": ("frame", "1"),
     "node": ("node", "1"),
@@ -236,9 +229,7 @@ def simulate(
     -------
     Dataset
         Over the labels, run, frame (0..n_frames − 1) and node (0..n) or pair (1..n): ``time``, ``position`` of the
-        nodes, ``extension`` of the pairs, and the running energies ``work`` (of the hand), ``joint_heat``,
-        ``table_heat``, ``kinetic`` and ``step_loss``: what the work leaves over, never negative. It is the energy
-        lost in the dead stops, and an error of the implicit step that vanishes with dt otherwise.
+        nodes and ``extension`` of the pairs.
 
     Raises
     ------
@@ -254,13 +245,12 @@ def simulate(
     started = time.perf_counter()
     members, n = grid(ruler, pull), ruler.n_pairs
     largest = min(members.flat["jerk_period"].min() / 50, members.flat["duration"].min() / 1000)
-    if not checks.is_real(dt) or not 0 < dt <= largest:
-        raise ValueError(f"simulate dt = {dt!r}: must be positive and at most {largest:.4g} for these pulls")
-    dt = float(dt)
+    allowed = f"positive and at most {largest:.4g} for these pulls"
+    dt = checks.check_real("simulate dt", dt, np.nextafter(0, 1), largest, allowed)
     n_runs, n_frames = checks.check_int("simulate n_runs", n_runs), checks.check_int("simulate n_frames", n_frames, 2)
     seed = checks.check_int("simulate seed", seed, 0)
     name, value = max(("n_runs", n_runs), ("n_frames", n_frames), key=lambda size: size[1])
-    checks.check_memory(f"simulate {name}", value, n_runs * members.n * n_frames * (2 * int(ruler.n_pairs) + 6))
+    checks.check_memory(f"simulate {name}", value, n_runs * members.n * n_frames * (2 * int(ruler.n_pairs) + 1))
     longest = float(members.flat["duration"].max())
     number = checks.check_steps("simulate dt", dt, longest / dt if dt > longest / 1e300 else np.inf)
     checks.check_memory("simulate dt", dt, 3.0 * n_runs * number)
@@ -268,22 +258,21 @@ def simulate(
     jerks = int(np.max(members.flat["duration"] / members.flat["jerk_period"])) + 2
     streams = [Stream.of("folding_ruler", seed, run) for run in range(n_runs)]
     strengths = np.abs([s.normal("jerk", 0, jerks) for s in streams])
-    shape = (members.n, n_runs, n_frames)
-    position, energy, times = np.empty((*shape, n + 1)), np.empty((*shape, 5)), np.empty((members.n, n_frames))
+    position, times = np.empty((members.n, n_runs, n_frames, n + 1)), np.empty((members.n, n_frames))
     for k in range(members.n):
         frames = np.round(np.linspace(0, steps[k], n_frames)).astype(np.int64)
         times[k] = frames * dt
         for run, path in enumerate(hand(members, n, steps, dt, strengths, k)):
             f, c, stop = (members.flat[name][k] for name in ("table_friction", "shake_speed", "stop"))
             drive(
-                path, dt, f, c, stop, frames, position[k, run], energy[k, run], np.arange(n + 1) * (path[0] / n),
-                np.zeros((8, n + 1)), np.zeros((4, 8 * n + 8)), np.zeros(5),
+                path, dt, f, c, stop, frames, position[k, run], np.arange(n + 1) * (path[0] / n),
+                np.zeros((8, n + 1)), np.zeros((4, 8 * n + 8)),
             )  # fmt: skip
-    data: dict[str, Any] = {"position": members.unflatten(position, "run", "frame", "node")}
-    data["extension"] = members.unflatten(np.diff(position, axis=-1), "run", "frame", "pair")
-    for j, name in enumerate(("work", "joint_heat", "table_heat", "kinetic", "step_loss")):
-        data[name] = members.unflatten(energy[..., j], "run", "frame")
-    data["time"] = members.unflatten(times, "frame")
+    data = {
+        "position": members.unflatten(position, "run", "frame", "node"),
+        "extension": members.unflatten(np.diff(position, axis=-1), "run", "frame", "pair"),
+        "time": members.unflatten(times, "frame"),
+    }
     index = {"run": np.arange(n_runs), "frame": np.arange(n_frames), "node": np.arange(n + 1)}
     setting = {"dt": dt, "n_runs": n_runs, "n_frames": n_frames}
     spec = json.dumps(encode({"ruler": ruler, "pull": pull, **setting}))
@@ -352,8 +341,8 @@ def at_place(w: Floats, y: Floats, size: int, place: float) -> tuple[float, floa
 def step(
     v: Floats, speed: float, bound: Floats, lo: Floats, hi: Floats, f: float, drag: Floats, out: Floats, lows: Floats,
     highs: Floats, w: Floats, y: Floats, w2: Floats, y2: Floats,
-) -> float:  # fmt: skip
-    """Velocities ``out`` after a step in which node n moves at ``speed``; returns the impulse of the hand.
+) -> None:  # fmt: skip
+    """Velocities ``out`` after a step in which node n moves at ``speed``.
 
     ``bound``, ``lo``, ``hi`` are indexed by pair 1..n, ``v`` and ``out`` by node 0..n; ``f`` is the impulse h f of dry
     friction on a node and ``drag`` that of viscous drag per velocity. The other arrays are working space.
@@ -401,7 +390,6 @@ def step(
                 m += 1
         size = m
         w, y, w2, y2 = w2, y2, w, y
-    below, above = at_place(w, y, size, speed)
     out[n] = speed
     for i in range(n, 0, -1):
         if out[i] > highs[i]:
@@ -410,17 +398,16 @@ def step(
             out[i - 1] = min(lows[i], out[i] - lo[i])
         else:
             out[i - 1] = out[i]
-    return min(max(0.0, below), above)
 
 
 @njit(**KERNEL, cache=True)
 def drive(
-    path: Floats, h: float, f: float, c: float, stop: float, frames: Ints, position: Floats, energy: Floats, x: Floats,
-    nodes: Floats, lines: Floats, total: Floats,
+    path: Floats, h: float, f: float, c: float, stop: float, frames: Ints, position: Floats, x: Floats, nodes: Floats,
+    lines: Floats,
 ) -> None:  # fmt: skip
-    """Drive the chain along ``path`` (hand's position per step); fill (frame, node) positions, (frame, 5) energies.
+    """Drive the chain along ``path`` (hand's position per step); fill the (frame, node) positions.
 
-    x : (n + 1,) where the nodes are, moved. nodes : (8, n + 1), lines : (4, 8n + 8), total : (5,); zero at first.
+    x : (n + 1,) where the nodes are, moved. nodes : (8, n + 1), lines : (4, 8n + 8); zero at first.
     """
     n = position.shape[1] - 1
     v, out, drag, bound, lo, hi, lows, highs = (
@@ -431,8 +418,6 @@ def drive(
         if k == frames[frame]:
             for i in range(n + 1):
                 position[frame, i] = x[i]
-            for i in range(5):
-                energy[frame, i] = total[i]
             frame += 1
         if k == len(path) - 1:
             break
@@ -443,17 +428,8 @@ def drive(
             drag[i] = h * f / np.sqrt(v[i] * v[i] + c * c) if c > 0.0 else 0.0
         dry = 0.0 if c > 0.0 else h * f
         speed = (path[k + 1] - x[n]) / h
-        impulse = step(
-            v, speed, bound, lo, hi, dry, drag, out, lows, highs, lines[0], lines[1], lines[2], lines[3]
-        )  # fmt: skip
-        total[0] += impulse * speed
-        total[3] = 0.0
+        step(v, speed, bound, lo, hi, dry, drag, out, lows, highs, lines[0], lines[1], lines[2], lines[3])
         for i in range(1, n + 1):
-            total[1] += bound[i] * abs(out[i] - out[i - 1])
             x[i] += h * out[i]
-        for i in range(1, n):
-            total[2] += dry * abs(out[i]) + drag[i] * out[i] * out[i]
-            total[3] += 0.5 * out[i] * out[i]
-        total[4] = total[0] - total[1] - total[2] - total[3]
         for i in range(n + 1):
             v[i] = out[i]
