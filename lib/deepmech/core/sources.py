@@ -13,7 +13,6 @@ from __future__ import annotations
 import ast
 import hashlib
 import importlib.util
-import marshal
 import modulefinder
 import sys
 from functools import cache
@@ -70,7 +69,8 @@ def code_hash(module: str) -> str:
     for name, loaded in [*sys.modules.items()]:
         path = Path(getattr(loaded, "__file__", None) or "")
         if name not in _checked and (name in own or _LIBRARY in path.parents) and path in _texts:
-            _check_unedited(name, path)
+            if not path.is_file() or path.read_bytes() != _texts[path]:
+                raise EditedError(f"{path} was edited while this process ran, and {name} imported: start it again")
             _checked.add(name)
     found = versions("torch", "numba")
     parts = [found.get(name, "none") for name in ("torch", "numba")]
@@ -123,33 +123,6 @@ def own_modules(module: str) -> dict[str, Path]:
         if path not in _texts:
             read_sources(path.parent)
     return files
-
-
-def _check_unedited(name: str, path: Path) -> None:
-    if not path.is_file() or path.read_bytes() != _texts[path]:
-        raise EditedError(f"{path} was edited while this process ran, and {name} imported since: start it again")
-    if _runs_older_code(path):
-        raise EditedError(
-            f"{path} was edited and kept its size and time, so that Python runs the code that it compiled before: "
-            f"delete {importlib.util.cache_from_source(str(path))} and start again"
-        )
-
-
-def _runs_older_code(path: Path) -> bool:
-    """Whether Python takes compiled code of a source that is not what the source says now."""
-    try:
-        compiled = Path(importlib.util.cache_from_source(str(path)))
-        source_now, compiled_then = path.stat(), compiled.stat()
-        if compiled_then.st_mtime_ns > source_now.st_ctime_ns:  # written after the last change, which has no other time
-            return False
-        content = compiled.read_bytes()
-    except (OSError, NotImplementedError):  # none is kept
-        return False
-    head = [int.from_bytes(content[i : i + 4], "little") for i in (4, 8, 12)]
-    taken = head == [0, int(source_now.st_mtime) & 0xFFFFFFFF, source_now.st_size & 0xFFFFFFFF]
-    if not taken or content[:4] != importlib.util.MAGIC_NUMBER:
-        return False
-    return bool(marshal.loads(content[16:]) != compile(_texts[path], str(path), "exec", dont_inherit=True))
 
 
 @cache
