@@ -6,14 +6,13 @@ A :class:`Sweep` names the function that computes cells. :func:`run` computes wh
 
 from deepmech.core.labels import to_records
 from deepmech.sweeps.run import CellsFailedError, IncompleteError, load, run, sweep_at
-from deepmech.sweeps.store import DamagedChunkWarning, StoreError
+from deepmech.sweeps.store import DamagedChunkWarning
 from deepmech.sweeps.sweep import Sweep, sweep_of
 
 __all__ = [
     "CellsFailedError",
     "DamagedChunkWarning",
     "IncompleteError",
-    "StoreError",
     "Sweep",
     "load",
     "run",

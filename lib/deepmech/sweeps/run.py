@@ -18,13 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from deepmech.core import checks, provenance
-from deepmech.sweeps.store import Store, as_stored, read_manifest, remove_stale, start_store, storage_fault
+from deepmech.sweeps.store import Store, as_stored, read_manifest, remove_stale, require_kept, start_store
 from deepmech.sweeps.sweep import Sweep
 
 
@@ -34,10 +33,6 @@ class IncompleteError(ValueError):
 
 class CellsFailedError(RuntimeError):
     """Some chunks raised; all others were computed and, with a store, kept."""
-
-
-class _NotStorableError(ValueError):
-    """A sweep's function returned what no file keeps, and will do so for the other cells."""
 
 
 @dataclass(frozen=True)
@@ -52,14 +47,11 @@ class Outcome:
         What was computed, over ``cell``; None if the function raised.
     traceback : str
         Of what was raised.
-    unfit : bool
-        Whether the function returned what no file keeps; ``traceback`` says what.
     """
 
     indices: range
     dataset: xr.Dataset | None
     traceback: str = ""
-    unfit: bool = False
 
 
 def run(
@@ -99,9 +91,9 @@ def run(
     ------
     CellsFailedError
         Chunks that raised, by the parameters of their cells, with traceback; raised after all others were computed.
-        At once, if the function returned what no file keeps.
-    StoreError
-        The disk did not take a chunk.
+        At once, if the function returned what no file keeps, as it will for the other cells.
+    OSError
+        The disk did not take a chunk; those before it are kept.
     RuntimeError
         The executor broke down: a pool lost a process, say.
     ValueError
@@ -122,6 +114,10 @@ def run(
     checks.check("run: executor", executor, executor is None or hasattr(executor, "submit"), "an executor, or None")
     checks.check("run: store", store, store is None or isinstance(store, str | Path), "a path, or None")
     sweep.function()
+    try:
+        require_kept(as_stored(unfold(sweep, xr.Dataset())))
+    except ValueError as error:
+        raise ValueError(f"Sweep.cells of {sweep.name!r}: no file keeps their labels: {error}") from error
     if store is None:
         chunks: list[xr.Dataset] = []
         size = chunk or (sweep.n_cells if executor is None else ceil(sweep.n_cells / 32))
@@ -265,8 +261,6 @@ def _compute(
     how: dict[str, Any] = {"desc": sweep.name, "unit": "cell", "disable": quiet, "file": sys.stderr}
     with tqdm(total=sweep.n_cells, initial=sweep.n_cells - left, **how) as bar:
         for outcome in _outcomes(sweep, todo, executor):
-            if outcome.unfit:
-                raise CellsFailedError(f"sweep {sweep.name!r}: {outcome.traceback}")
             if outcome.dataset is None:
                 failed.append(outcome)
             else:
@@ -275,7 +269,9 @@ def _compute(
                         f"sweep {sweep.name!r}: a worker runs other code ({code}; this is {sweep.code}): install the "
                         "same version everywhere, and start the workers again"
                     )
-                like = like or [outcome.dataset]
+                if not like:
+                    like = [outcome.dataset]
+                    _require_kept(sweep, outcome.dataset)
                 _require_alike(sweep, like[0], outcome.dataset)
                 keep(outcome.dataset)
             bar.update(len(outcome.indices))
@@ -298,7 +294,7 @@ def _outcomes(sweep: Sweep, todo: list[range], executor: Executor | None) -> Ite
         for future in as_completed(waiting):
             try:
                 yield future.result()
-            except (BrokenExecutor, CancelledError):
+            except (BrokenExecutor, CancelledError, CellsFailedError):
                 raise
             except Exception:  # lost on the way: a worker died, or the result could not travel
                 yield Outcome(waiting[future], None, traceback.format_exc())
@@ -313,12 +309,12 @@ def _outcomes(sweep: Sweep, todo: list[range], executor: Executor | None) -> Ite
 
 
 def compute_chunk(sweep: Sweep, indices: range) -> Outcome:
-    """Compute some cells; runs in this process or on a worker, and never raises because of the cells."""
+    """Compute some cells; runs in this process or on a worker, and raises only what would be raised for all cells."""
     start = time.perf_counter()
     try:
         dataset = compute_cells(sweep, indices, sweep.fixed)
-    except _NotStorableError as error:
-        return Outcome(indices, None, str(error), unfit=True)
+    except CellsFailedError:
+        raise
     except (Exception, SystemExit):
         return Outcome(indices, None, traceback.format_exc())
     origin = {
@@ -346,10 +342,13 @@ def compute_cells(sweep: Sweep, indices: Sequence[int], fixed: Mapping[str, Any]
     """
     with threadpool_limits(1, "blas"), xr.set_options(keep_attrs=False):
         dataset = sweep.function()(sweep.slice(indices), **fixed)
-    if wrong := _why_not_stored(sweep, dataset, indices):
-        raise _NotStorableError(f"{sweep.compute} returned {wrong}")
+    if wrong := _fault(sweep, dataset, indices):
+        raise CellsFailedError(f"sweep {sweep.name!r}: {sweep.compute} returned {wrong}")
     dataset = dataset.drop_vars([k for k, v in dataset.coords.items() if "cell" in v.dims]).transpose("cell", ...)
-    dataset = as_stored(dataset)
+    try:
+        dataset = as_stored(dataset)
+    except ValueError as error:
+        raise CellsFailedError(f"sweep {sweep.name!r}: {sweep.compute} returned what no file keeps: {error}") from None
     if "diverged" in dataset:
         return dataset
     bad = np.zeros(len(indices), bool)
@@ -359,8 +358,8 @@ def compute_cells(sweep: Sweep, indices: Sequence[int], fixed: Mapping[str, Any]
     return dataset.assign(diverged=("cell", bad))
 
 
-def _why_not_stored(sweep: Sweep, dataset: Any, indices: Sequence[int]) -> str:
-    """What is wrong with the result of a sweep's function, in words; nothing, if a file keeps it as it is."""
+def _fault(sweep: Sweep, dataset: Any, indices: Sequence[int]) -> str:
+    """What is wrong with the result of a sweep's function, in words; nothing, if it is one."""
     if not isinstance(dataset, xr.Dataset):
         return f"a {type(dataset).__name__}; it must return an xarray.Dataset"
     if not dataset.data_vars:
@@ -370,18 +369,17 @@ def _why_not_stored(sweep: Sweep, dataset: Any, indices: Sequence[int]) -> str:
             return f"{name!r} with dims {dict(array.sizes)}; one must be 'cell', of length {len(indices)}"
     if "cell" in dataset.coords and not np.array_equal(dataset["cell"], indices):
         return f"cells {dataset['cell'].values}; it was given {list(indices)}"
-    if isinstance(dataset.indexes.get(name := next(iter(dataset.indexes), ""), None), pd.MultiIndex):
-        return f"the coordinate {name!r} of several levels, which a file does not keep: reset_index it"
-    for name, variable in dataset.variables.items():
-        if name in dataset.coords and "cell" in variable.dims:
-            continue  # the grid's own labels take its place
-        if wrong := storage_fault(name, variable, aside=name in dataset.coords and name not in variable.dims):
-            return f"a variable that {wrong}" if "name" in wrong[:12] else f"{name!r}, which {wrong}"
-        if name in sweep.grid.coords:
-            return f"{name!r}, which is the name of a label of the grid"
-        if taken := {*variable.dims} & {*sweep.grid.dims}:
-            return f"{name!r} with a dimension named like one of the grid, {min(map(str, taken))!r}"
-    return ""
+    of_cells = {name for name, values in dataset.coords.items() if "cell" in values.dims}  # the grid's take their place
+    taken = ({*dataset.variables, *dataset.dims} - of_cells) & {*sweep.grid.coords}
+    return f"{min(map(str, taken))!r}, which is the name of a label of the grid" if taken else ""
+
+
+def _require_kept(sweep: Sweep, dataset: xr.Dataset) -> None:
+    """A CellsFailedError unless a file keeps the first of these cells, and so all that are alike."""
+    try:
+        require_kept(dataset.isel(cell=slice(1)))
+    except ValueError as error:
+        raise CellsFailedError(f"sweep {sweep.name!r}: {sweep.compute} returned what no file keeps: {error}") from error
 
 
 def _whole(sweep: Sweep, chunks: Sequence[xr.Dataset], remedy: str) -> xr.Dataset:

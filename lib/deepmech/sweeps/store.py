@@ -16,6 +16,7 @@ import warnings
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +29,6 @@ from deepmech.core.files import TEMPORARY, replace_file, write_whole
 
 CHUNK = re.compile(r"cells-(\d+)-(\d+)-([0-9a-f]{16})\.nc")
 HOUR = 3600.0
-
-
-class StoreError(OSError):
-    """A store could not be written."""
 
 
 class DamagedChunkWarning(UserWarning):
@@ -49,70 +46,42 @@ PLAIN = 2000
 
 
 def write_netcdf(dataset: xr.Dataset, path: Path, compress: bool = False) -> None:
-    """NetCDF4 through h5netcdf; lossless. It is made in memory: h5netcdf does not bear a disk that is full.
+    """NetCDF4 through h5netcdf; lossless. It is made in memory: h5netcdf does not bear a disk that is full."""
+    path.write_bytes(to_netcdf(dataset, compress))
 
-    Where it compresses, an array is one piece: files of the book are small, and are read whole.
-    """
+
+def to_netcdf(dataset: xr.Dataset, compress: bool = False) -> memoryview:
+    """The bytes of a file. Where it compresses, an array is one piece: files of the book are small, and read whole."""
     squeeze = {"zlib": True, "complevel": 9, "shuffle": True}
     how: dict[Hashable, dict[str, Any]] = {
         k: (squeeze | {"chunksizes": v.shape} if compress and v.dtype.kind in "iufb" and v.nbytes > PLAIN else {})
         | ({"_FillValue": None} if v.dtype.kind == "f" else {})
         for k, v in dataset.variables.items()
     }
-    path.write_bytes(dataset.to_netcdf(None, engine="h5netcdf", encoding=how))
+    return dataset.to_netcdf(None, engine="h5netcdf", encoding=how)
 
 
-#: Attributes that netCDF's readers and writers take for themselves: they would be lost, refused, or change numbers.
-TAKEN = {
-    "scale_factor", "add_offset", "_FillValue", "missing_value", "_Unsigned", "_Encoding", "coordinates", "dtype",
-    "CLASS", "NAME", "REFERENCE_LIST", "DIMENSION_LIST", "_Netcdf4Dimid", "_Netcdf4Coordinates", "_NCProperties",
-    "_nc3_strict",
-}  # fmt: skip
-
-
-def storage_fault(name: Any, variable: xr.Variable, aside: bool = False) -> str:
-    """Why a file would not give a variable back as it is, in words; nothing, if it does.
-
-    ``aside`` says that it is a coordinate, and no dimension's own: a file lists such names with blanks between them.
-
-    Examples
-    --------
-    >>> storage_fault("loss/train", xr.Variable("cell", [0.0])), storage_fault("loss", xr.Variable("cell", [0.0]))
-    ("has the name 'loss/train': a file keeps text without '/', NUL and control characters", '')
-    """
-    for one in (name, *variable.dims):
-        if not _is_text(one) or not one.isprintable() or "/" in one or not one.strip("."):
-            return f"has the name {one!r}: a file keeps text without '/', NUL and control characters"
-    if aside and name.split() != [name]:
-        return f"has the name {name!r}: a file keeps names of coordinates without blanks"
-    kind, values = variable.dtype.kind, variable.values
-    if kind in "OTU":
-        if not all(_is_text(one) for one in values.ravel().tolist()):
-            return "holds what a file does not keep: give numbers, booleans, or texts without NUL"
-    elif kind not in "fiub" or variable.dtype.itemsize > 8:
-        return f"is of type {variable.dtype}, which a file does not keep: give real numbers, booleans or texts"
-    for key, value in variable.attrs.items():
-        if not _is_text(key) or not key or key in TAKEN:
-            return f"has the attribute {key!r}, which a file takes for something else"
-        number = np.asarray(value)
-        if not (_is_text(value) or (number.dtype.kind in "fiu" and (number.ndim == 0 or number.size > 1))):
-            return f"has the attribute {key!r} = {value!r}: a file keeps texts without NUL, and numbers"
-    return ""
-
-
-def _is_text(value: Any) -> bool:
-    """Whether a file keeps it as text: without NUL, and without halves of characters."""
-    return isinstance(value, str) and re.search("[\0\ud800-\udfff]", value) is None
+def read_netcdf(source: Path | BytesIO) -> xr.Dataset:
+    """The whole file in memory; nothing stays open, and no number is decoded into another one or a date."""
+    how = {"mask_and_scale": False, "decode_times": False, "decode_timedelta": False}
+    found = xr.load_dataset(source, engine="h5netcdf", **how)
+    for variable in found.variables.values():
+        if np.isnan(variable.attrs.get("_FillValue", 0.0)):  # files of old: the not-a-number that stands for itself
+            del variable.attrs["_FillValue"]
+    return as_stored(found)
 
 
 def as_stored(dataset: xr.Dataset) -> xr.Dataset:
-    """``dataset`` as a file gives it back: texts as wide as the longest, numbers in attributes as Python's own, and
-    no wishes how a file should hold it."""
+    """``dataset`` with texts as wide as the longest, numbers in attributes as Python's own, and no wishes how a file
+    should hold it; a ValueError for objects that are no text."""
     dataset = dataset.drop_encoding()
     for name, variable in dataset.variables.items():
-        attrs = {k: v.item() if np.ndim(v) == 0 and isinstance(v, np.generic) else v for k, v in variable.attrs.items()}
+        attrs = {k: v if isinstance(v, str) else _plain(v) for k, v in variable.attrs.items()}
         if variable.dtype.kind in "OTU":
-            text = (variable.dims, np.array(variable.values.tolist(), str).reshape(variable.shape), attrs)
+            texts = variable.values.ravel().tolist()
+            if not all(isinstance(one, str) and not re.search("[\0\ud800-\udfff]", one) for one in texts):
+                raise ValueError(f"{name!r} holds objects: give numbers, booleans, or texts without NUL")
+            text = (variable.dims, np.array(texts, str).reshape(variable.shape), attrs)
             dataset = dataset.assign_coords({name: text}) if name in dataset.coords else dataset.assign({name: text})
         else:
             dataset[name].attrs = attrs
@@ -120,14 +89,36 @@ def as_stored(dataset: xr.Dataset) -> xr.Dataset:
     return dataset
 
 
-def read_netcdf(path: Path) -> xr.Dataset:
-    """The whole file in memory; nothing stays open, and no number is decoded into another one or a date."""
-    how = {"mask_and_scale": False, "decode_times": False, "decode_timedelta": False}
-    found = xr.load_dataset(path, engine="h5netcdf", **how)
-    for variable in found.variables.values():
-        if np.isnan(variable.attrs.get("_FillValue", 0.0)):  # files of old: the not-a-number that stands for itself
-            del variable.attrs["_FillValue"]
-    return as_stored(found)
+def _plain(value: Any) -> Any:
+    numbers = np.asarray(value)
+    return numbers.item() if numbers.size == 1 else numbers.tolist()
+
+
+def require_kept(dataset: xr.Dataset) -> None:
+    """A ValueError, in the words of who writes files, unless a file gives ``dataset`` back as it is.
+
+    Examples
+    --------
+    >>> require_kept(xr.Dataset({"loss/train": ("cell", [0.0])}))
+    Traceback (most recent call last):
+    ValueError: 'loss/train' would come back as something else
+    """
+    try:
+        file = read_netcdf(BytesIO(to_netcdf(dataset)))
+        lost = [name for name in dataset.variables if not _same_variable(name, dataset, file)]
+    except Exception as error:
+        raise ValueError(f"{type(error).__name__}: {error}") from error
+    if lost:
+        raise ValueError(f"{', '.join(map(repr, lost))} would come back as something else")
+
+
+def _same_variable(name: Hashable, one: xr.Dataset, two: xr.Dataset) -> bool:
+    """Whether a variable is the same in both: values, dimensions, kind of type, attributes and their types, and role."""
+    if name not in two.variables or (name in one.coords) != (name in two.coords):
+        return False
+    a, b = one.variables[name], two.variables[name]
+    attrs, others = ({key: repr(value) for key, value in v.attrs.items()} for v in (a, b))
+    return a.equals(b) and a.dtype.kind == b.dtype.kind and attrs == others
 
 
 @dataclass(frozen=True)
@@ -158,8 +149,7 @@ class Store:
             raise ValueError(
                 f"{self.path} holds cells made by other code ({made_by}; this is {code}): use another directory"
             )
-        with wrap_os_errors(self.path, "the manifest"):
-            write_whole(self.path / "manifest.json", json.dumps({**found, "code": code}, indent=1))
+        write_whole(self.path / "manifest.json", json.dumps({**found, "code": code}, indent=1))
 
     @contextmanager
     def lock(self) -> Iterator[None]:
@@ -176,14 +166,13 @@ class Store:
             lock.release()
 
     def write(self, dataset: xr.Dataset) -> Path:
-        """Keep cells that follow one another, named by ``cell``; a StoreError if the disk does not take them."""
+        """Keep cells that follow one another, named by ``cell``; an OSError if the disk does not take them."""
         first, last = int(dataset["cell"][0]), int(dataset["cell"][-1])
         temporary = self.path / f"{TEMPORARY}{secrets.token_hex(6)}.nc"
         try:
-            with wrap_os_errors(self.path, f"cells {first} to {last}"):
-                write_netcdf(dataset.assign_attrs(sweep_key=self.key), temporary)
-                path = self.path / f"cells-{first:07d}-{last:07d}-{checksum(temporary)}.nc"
-                replace_file(temporary, path)
+            write_netcdf(dataset.assign_attrs(sweep_key=self.key), temporary)
+            path = self.path / f"cells-{first:07d}-{last:07d}-{checksum(temporary)}.nc"
+            replace_file(temporary, path)
         finally:
             temporary.unlink(missing_ok=True)
         return path
@@ -237,23 +226,11 @@ class Store:
 
 
 def start_store(path: Path, manifest: Mapping[str, Any]) -> None:
-    """Make a store of an empty folder, or of a new one.
-
-    Raises
-    ------
-    ValueError
-        If there is a file of that name, or other files are in the folder.
-    StoreError
-        If the disk does not take it.
-    """
-    if path.exists() and not path.is_dir():
-        raise ValueError(f"{path}: is no directory, as a store is: name another")
-    with wrap_os_errors(path, "the manifest"):
-        path.mkdir(parents=True, exist_ok=True)
+    """Make a store of an empty folder, or of a new one; a ValueError if other files are in the folder."""
+    path.mkdir(parents=True, exist_ok=True)
     if any(not file.name.startswith(TEMPORARY) for file in path.iterdir()):
         raise ValueError(f"{path}: no store (files, but no manifest.json): name a new directory")
-    with wrap_os_errors(path, "the manifest"):
-        write_whole(path / "manifest.json", json.dumps(manifest, indent=1))
+    write_whole(path / "manifest.json", json.dumps(manifest, indent=1))
 
 
 def remove_stale(path: Path) -> None:
@@ -262,17 +239,6 @@ def remove_stale(path: Path) -> None:
         with suppress(FileNotFoundError):
             if time.time() - file.stat().st_mtime > HOUR:  # which spares everybody who is writing now
                 file.unlink()
-
-
-@contextmanager
-def wrap_os_errors(path: Path, what: str) -> Iterator[None]:
-    """A StoreError if the disk does not take it."""
-    try:
-        yield
-    except (OSError, RuntimeError) as error:
-        raise StoreError(
-            f"{path}: {what} could not be written ({error}). What was written before is safe: make room and run again"
-        ) from error
 
 
 def read_manifest(path: str | Path) -> dict[str, Any]:

@@ -17,7 +17,6 @@ import xarray as xr
 from deepmech.core import checks, sources
 from deepmech.core.labels import ParameterGrid, align, to_records
 from deepmech.core.specs import Spec, canonical_text, decode, digest, encode, import_object
-from deepmech.sweeps.store import storage_fault
 
 #: What every result has besides; no parameter may be called so.
 OWN = {"cell", "diverged"}
@@ -83,12 +82,11 @@ class Sweep(Spec):
             )  # fmt: skip
             cells[key] = _as_kept(key, value)
         self.check("fixed", isinstance(self.fixed, Mapping), "a dict of JSON values")
-        fixed = _with_plain_numbers(dict(self.fixed))
-        try:
-            same = json.loads(json.dumps(fixed, allow_nan=False))
+        try:  # NumPy's numbers as Python's
+            same = json.loads(json.dumps(dict(self.fixed), allow_nan=False, default=np.generic.item))
         except (TypeError, ValueError) as error:
             raise ValueError(f"Sweep.fixed: must hold JSON values only ({error})") from None
-        for key, value in fixed.items():
+        for key, value in self.fixed.items():
             if key in self.cells:
                 raise ValueError(f"Sweep.fixed[{key!r}]: {key!r} varies in cells already; leave it out of one of them")
             kept = same.get(key) == value
@@ -203,24 +201,13 @@ class Sweep(Spec):
 
 
 def _as_kept(key: Any, value: xr.DataArray) -> xr.DataArray:
-    """A varied parameter as JSON and files give it back, so that a sweep that was read is the one that was written."""
-    for name, one in [(key, value.variable), *((k, v.variable) for k, v in value.coords.items())]:
-        if wrong := storage_fault(name, one, aside=name not in value.dims) or (
-            "takes a name of ours" if name in OWN else ""
-        ):
-            raise ValueError(f"Sweep.cells[{key!r}]: {name!r} {wrong}")
-    if {*value.dims} & OWN:
-        raise ValueError(f"Sweep.cells[{key!r}]: a dimension takes a name of ours, {min(OWN & {*value.dims})!r}")
-    return decode(json.loads(json.dumps(encode(value))))
-
-
-def _with_plain_numbers(value: Any) -> Any:
-    """NumPy's numbers as Python's, in lists and dicts too."""
-    if isinstance(value, dict):
-        return {key: _with_plain_numbers(one) for key, one in value.items()}
-    if isinstance(value, list):
-        return [_with_plain_numbers(one) for one in value]
-    return value.item() if isinstance(value, np.generic) else value
+    """A varied parameter as JSON gives it back, so that a sweep that was read is the one that was written."""
+    if taken := OWN & {key, *value.dims, *value.coords}:
+        raise ValueError(f"Sweep.cells[{key!r}]: takes a name of ours, {min(taken)!r}")
+    try:
+        return decode(json.loads(json.dumps(encode(value))))
+    except TypeError as error:
+        raise ValueError(f"Sweep.cells[{key!r}]: must hold numbers, booleans or texts ({error})") from None
 
 
 #: Packages in which functions that have a name lie; one wheel holds both.
