@@ -123,9 +123,10 @@ def _sweep(options: argparse.Namespace) -> int:
     sweep = sweep_named(options.sweep) if options.sweep else sweep_at(options.store, options.trust)
     pool: AbstractContextManager[Executor | None] = nullcontext()
     if options.workers > 1:
+        share = max(1, provenance.cores() // options.workers)
         # Fresh processes: threads of numerical libraries do not survive a fork.
-        pool = ProcessPoolExecutor(options.workers, get_context("spawn"), provenance.leave_with_parent)
-    with provenance.shared_by(options.workers), pool as executor:
+        pool = ProcessPoolExecutor(options.workers, get_context("spawn"), provenance.start_worker, (share,))
+    with pool as executor:
         dataset = run(sweep, options.store, chunk=options.chunk, executor=executor)
     grid = " × ".join(f"{n} {d}" for d, n in zip(sweep.grid.dims, sweep.grid.shape, strict=True))
     sys.stdout.write(

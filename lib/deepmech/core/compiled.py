@@ -1,8 +1,8 @@
 """numba's ``njit`` for this library: compiled code is kept, and never outlives the sources it was made from.
 
 numba keeps machine code as long as the file of its function is unchanged; it does not see that a function taken from
-another file has changed. Here every module has a folder of its own, named by all code from which it may take what is
-compiled: what lies beside it, and :data:`COMPILED`.
+another file has changed. Here the modules of a folder have a cache that is named by all code from which they may take
+what is compiled: that of the folder, and :data:`COMPILED`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -59,13 +58,12 @@ def njit(**options: Any) -> Callable[[F], F]:
     """
 
     def compiled(function: F) -> Any:
-        if not options.get("cache"):
-            return numba.njit(**options)(function)
-        if not Path(function.__code__.co_filename).is_file():
+        source = Path(function.__code__.co_filename)
+        if not options.get("cache") or not source.is_file():
             return numba.njit(**{**options, "cache": False})(function)
         config: Any = numba.core.config
         before = config.CACHE_DIR
-        config.CACHE_DIR = str(folder(function.__module__))
+        config.CACHE_DIR = str(folder(source.parent))
         try:
             return numba.njit(**options)(function)
         finally:
@@ -79,29 +77,25 @@ def intrinsic(function: Callable[..., tuple[Any, Any]]) -> Any:
     return numba.extending.intrinsic(function)
 
 
-def folder(module: str) -> Path:
-    """Where machine code of ``module`` is kept: a folder for each state of the code that it may be compiled from.
+@cache
+def folder(sources: Path) -> Path:
+    """Where machine code of the modules in ``sources`` is kept: a folder for each state of the code there and of
+    :data:`COMPILED`, from which it may be compiled.
 
     It lies in the folder that the variable ``NUMBA_CACHE_DIR`` names, or beside the library, or, where nobody may
     write there, in this user's cache folder. States that nobody used for a week are removed.
     """
-    mine = _base() / f"{module}-{_state(Path(str(sys.modules[module].__file__)).parent)}"
+    state = hashlib.sha256()
+    for path in sorted({*sources.glob("*.py"), *map(Path(__file__).with_name, COMPILED)}):
+        state.update(path.read_bytes())
+    mine = _base() / f"deepmech-{state.hexdigest()[:16]}"
     with suppress(OSError):
         mine.mkdir(parents=True, exist_ok=True)
         os.utime(mine)
-        for old in mine.parent.glob(f"{module}-{'[0-9a-f]' * 16}"):
+        for old in mine.parent.glob("deepmech-*"):
             if time.time() - old.stat().st_mtime > WEEK:
                 shutil.rmtree(old, ignore_errors=True)
     return mine
-
-
-@cache
-def _state(beside: Path) -> str:
-    """Sixteen hexadecimal digits of the sources in a folder and of :data:`COMPILED`."""
-    hashed = hashlib.sha256()
-    for path in sorted({*beside.glob("*.py"), *map(Path(__file__).with_name, COMPILED)}):
-        hashed.update(path.read_bytes())
-    return hashed.hexdigest()[:16]
 
 
 def _base() -> Path:

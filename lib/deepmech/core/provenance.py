@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import platform
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -44,25 +42,6 @@ def cores() -> int:
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
-@contextmanager
-def shared_by(processes: int) -> Iterator[None]:
-    """Processes started within share this one's cores evenly: trainers and libraries in each use no more."""
-    if processes == 1:
-        yield
-        return
-    share = str(max(1, cores() // processes))
-    before = {name: os.environ.get(name) for name in ("DEEPMECH_CORES", *THREADS)}
-    os.environ.update(dict.fromkeys(before, share))
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
-
-
 @cache
 def processor() -> str:
     """The processor's maker, model and family; clouds give processors of several families one name."""
@@ -76,10 +55,12 @@ def processor() -> str:
     return f"{known.get('model name', model)}{f' ({numbers})' if numbers else ''}"
 
 
-def leave_with_parent() -> None:
-    """End this process as soon as the one that started it has gone, however it went."""
+def start_worker(share: int) -> None:
+    """What a process of a pool does first: trainers and libraries in it use ``share`` cores, and it ends as soon as the
+    process that started it has gone, however it went."""
     import multiprocessing.connection  # slow to import, and workers alone need it
 
+    os.environ.update(dict.fromkeys(("DEEPMECH_CORES", *THREADS), str(share)))
     parent = multiprocessing.parent_process()
     assert parent is not None
 

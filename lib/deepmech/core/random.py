@@ -22,10 +22,8 @@ from math import factorial, log, pi, prod, sqrt
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import types
 
-from deepmech.core.compiled import Word, intrinsic, njit
+from deepmech.core.compiled import Word, njit
 
 
 def stream_id(purpose: str) -> int:
@@ -128,22 +126,6 @@ W0, W1 = np.uint64(0x9E3779B9), np.uint64(0xBB67AE85)
 S32 = np.uint64(32)
 
 
-@intrinsic
-def _float_from_bits(typingctx: Any, bits: Any) -> tuple[Any, Any]:
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.bitcast(args[0], ir.DoubleType())
-
-    return types.float64(types.uint64), codegen
-
-
-@intrinsic
-def _bits_from_float(typingctx: Any, x: Any) -> tuple[Any, Any]:
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.bitcast(args[0], ir.IntType(64))
-
-    return types.uint64(types.float64), codegen
-
-
 @njit(inline="always", error_model="numpy")
 def philox(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word) -> tuple[Word, Word, Word, Word]:
     """Four random 32-bit words (held in uint64) for one counter (c0..c3) under one key (k0, k1); all inputs < 2^32."""
@@ -174,25 +156,17 @@ _ONE = np.uint64(0x3FF0000000000000)
 @njit(inline="always", error_model="numpy")
 def log_positive(u: float) -> float:
     """Natural logarithm of a normal positive double, to about one unit in the last place."""
-    b = _bits_from_float(u)
+    b = np.float64(u).view(np.uint64)
     e = np.float64(np.int64(b >> np.uint64(52))) - 1023.0
-    m = _float_from_bits((b & _MANTISSA) | _ONE)
+    m = np.uint64((b & _MANTISSA) | _ONE).view(np.float64)
     big = m > _SQRT2
     m = m * 0.5 if big else m
     e = e + 1.0 if big else e
     s = (m - 1.0) / (m + 1.0)
     q = s * s
     p = _A[10]
-    p = p * q + _A[9]
-    p = p * q + _A[8]
-    p = p * q + _A[7]
-    p = p * q + _A[6]
-    p = p * q + _A[5]
-    p = p * q + _A[4]
-    p = p * q + _A[3]
-    p = p * q + _A[2]
-    p = p * q + _A[1]
-    p = p * q + 1.0
+    for i in range(9, -1, -1):
+        p = p * q + _A[i]
     return e * _LN2 + 2.0 * s * p
 
 
@@ -205,23 +179,12 @@ def box_muller(r0: Word, r1: Word) -> tuple[float, float]:
     x = ((np.float64(np.int64(r1 & np.uint64(0x3FFFFFFF))) + 0.5) * 9.313225746154785e-10 - 0.5) * _HALF_PI
     q = x * x
     s = _S[8]
-    s = s * q + _S[7]
-    s = s * q + _S[6]
-    s = s * q + _S[5]
-    s = s * q + _S[4]
-    s = s * q + _S[3]
-    s = s * q + _S[2]
-    s = s * q + _S[1]
-    s = (s * q + 1.0) * x
+    for i in range(7, -1, -1):
+        s = s * q + _S[i]
+    s = s * x
     c = _C[8]
-    c = c * q + _C[7]
-    c = c * q + _C[6]
-    c = c * q + _C[5]
-    c = c * q + _C[4]
-    c = c * q + _C[3]
-    c = c * q + _C[2]
-    c = c * q + _C[1]
-    c = c * q + 1.0
+    for i in range(7, -1, -1):
+        c = c * q + _C[i]
     # Rotate by quadrant with arithmetic only: (c, s) -> (-s, c) -> (-c, -s) -> (s, -c).
     odd = (r1 >> np.uint64(30)) & np.uint64(1)
     half = (r1 >> np.uint64(31)) & np.uint64(1)

@@ -113,7 +113,7 @@ def require_kept(dataset: xr.Dataset) -> None:
 
 
 def _same_variable(name: Hashable, one: xr.Dataset, two: xr.Dataset) -> bool:
-    """Whether a variable is the same in both: values, dimensions, kind of type, attributes and their types, and role."""
+    """Whether a variable is the same in both: values, dimensions, kind, role, attributes and their types."""
     if name not in two.variables or (name in one.coords) != (name in two.coords):
         return False
     a, b = one.variables[name], two.variables[name]
