@@ -110,11 +110,6 @@ def damage_stream(installed):
     path.write_bytes(bytes(raw))
 
 
-def swell(installed):
-    with (installed / "mnist" / TRAIN_IMAGES).open("r+b") as file:
-        file.truncate(2**33)  # a file with a hole: takes no room
-
-
 FAULTS = {
     "half downloaded": (lambda d: cut(d, TRAIN_IMAGES, 5000), TRAIN_IMAGES),
     "empty": (lambda d: cut(d, TEST_LABELS, 0), TEST_LABELS),
@@ -123,8 +118,6 @@ FAULTS = {
     "test for training": (lambda d: swap(d, TRAIN_IMAGES, TEST_IMAGES), TRAIN_IMAGES),
     "cut inside": (lambda d: rewrite(d, TRAIN_IMAGES, lambda c: c[:-1]), TRAIN_IMAGES),
     "one pixel": (lambda d: rewrite(d, TRAIN_IMAGES, flip), TRAIN_IMAGES),
-    "bomb": (lambda d: (d / "mnist" / TRAIN_IMAGES).write_bytes(gzip.compress(bytes(2**28), 1)), TRAIN_IMAGES),
-    "8 GiB": (swell, TRAIN_IMAGES),
 }
 
 
@@ -167,13 +160,15 @@ def test_absent_and_incomplete_data_name_the_command(small, contents):
         load("mnist")
 
 
-def test_cifar_files_of_a_wrong_length_or_content(small):
-    folder = small / "cifar-10-batches-bin"
+def test_cifar_is_read_channel_by_channel_and_other_pixels_have_another_name(small, monkeypatch):
+    folder, record = small / "cifar-10-batches-bin", bytes([3]) + bytes(range(256)) * 12
     folder.mkdir()
-    record = bytes([3]) + bytes(range(256)) * 12
-    for name in [*(f"data_batch_{i}.bin" for i in range(1, 6)), "test_batch.bin"]:
-        (folder / name).write_bytes(record * 10_000)
-    with pytest.raises(DataCorruptError, match=r"data_batch_1.bin: .*sha256.*load 'cifar10-jpeg'"):
+    jpeg, content = catalogue.CIFAR10_JPEG, hashlib.sha256(record * 10).hexdigest()
+    few = replace(jpeg, files=tuple(replace(f, count=10, content_sha256=content) for f in jpeg.files))
+    monkeypatch.setitem(catalogue.SOURCES, "cifar10-jpeg", few)
+    for file in few.files:
+        (folder / file.name).write_bytes(record * 10)
+    with pytest.raises(DataCorruptError, match=r"data_batch_1.bin: .*sha256"):
         load("cifar10")
     data = load("cifar10-jpeg", n_train=4, n_test=2)
     assert data.shape == (3, 32, 32)
@@ -181,31 +176,9 @@ def test_cifar_files_of_a_wrong_length_or_content(small):
     # Channel by channel, row by row: the order of the file.
     np.testing.assert_array_equal(data.x_train[0], np.tile(np.arange(256), 12).astype(np.float32) / np.float32(255))
     assert set(data.y_train) == {3}
-    (folder / "data_batch_4.bin").write_bytes(record * 9_999)
-    with pytest.raises(DataCorruptError, match=r"data_batch_4.bin: 30726927 bytes instead"):
+    (folder / few.files[3].name).write_bytes(record * 9)
+    with pytest.raises(DataCorruptError, match=r"data_batch_4.bin: .*sha256"):
         load("cifar10-jpeg")
-    (folder / "data_batch_4.bin").write_bytes((bytes([10]) + record[1:]) * 10_000)
-    with pytest.raises(DataCorruptError, match=r"data_batch_4.bin: holds the label 10"):
-        load("cifar10-jpeg")
-
-
-def test_a_fingerprint_reads_a_file_of_unknown_content_once_until_it_changes(small, monkeypatch):
-    """Copies of CIFAR-10 from JPEG images differ: these are known by what lies here."""
-    jpeg = catalogue.CIFAR10_JPEG
-    few = replace(jpeg, files=tuple(replace(f, count=10) for f in jpeg.files))
-    monkeypatch.setitem(catalogue.SOURCES, "cifar10-jpeg", few)
-    folder = small / jpeg.folder
-    folder.mkdir()
-    for i, file in enumerate(jpeg.files):
-        (folder / file.name).write_bytes((bytes([i]) + bytes(3072)) * 10)
-    seen, real = [], catalogue.read_file
-    monkeypatch.setattr(catalogue, "read_file", lambda path, source: seen.append(path.name) or real(path, source))
-    expected = load("cifar10-jpeg").fingerprint
-    seen.clear()
-    assert fingerprint("cifar10-jpeg") == fingerprint("cifar10-jpeg") == expected
-    assert len(seen) == 6
-    (folder / jpeg.files[0].name).write_bytes((bytes([9]) + bytes(3072)) * 10)
-    assert fingerprint("cifar10-jpeg") != expected
 
 
 class Server(ThreadingHTTPServer):
@@ -241,7 +214,7 @@ def server(tmp_path_factory):
 def mirrored(small, server, contents, monkeypatch):
     for name, raw in contents.items():
         (server.folder / name).write_bytes(raw)
-    source = replace(catalogue.SOURCES["mnist"], mirrors=(server.url + "gone/", server.url))
+    source = replace(catalogue.SOURCES["mnist"], url=server.url)
     monkeypatch.setitem(catalogue.SOURCES, "mnist", source)
     return server
 
@@ -250,17 +223,16 @@ def leftovers(folder, contents):
     return [p.name for p in folder.iterdir() if p.name not in contents]
 
 
-def test_fetch_brings_what_is_missing_falls_back_to_the_next_mirror_and_leaves_good_files(mirrored, small, contents):
+def test_fetch_brings_what_is_missing_and_leaves_good_files(mirrored, small, contents):
     assert ["mnist", "absent:", "deepmech"] in [line.split()[:3] for line in cli_status().splitlines()]
     assert cli_fetch(["mnist", "digits"]) == (
         "mnist: ready (checksums agree)\ndigits: ready (bundled with scikit-learn)"
     )
     assert load("mnist").x_train.shape == (30, 784)
     assert leftovers(small / "mnist", contents) == []
-    assert sum(p.startswith("/gone/") for p in mirrored.seen) == 4
-    mirrored.seen.clear()
+    assert len(mirrored.seen) == 4
     cli_fetch(["mnist"])
-    assert mirrored.seen == []
+    assert len(mirrored.seen) == 4
 
 
 def test_fetch_never_replaces_a_file_and_brings_only_what_is_absent(mirrored, small, contents):
@@ -274,21 +246,22 @@ def test_fetch_never_replaces_a_file_and_brings_only_what_is_absent(mirrored, sm
     assert (small / "mnist" / name).read_bytes() == contents[name][:20] and mirrored.seen == []
     (small / "mnist" / name).unlink()
     cli_fetch(["mnist"])
-    assert mirrored.seen == [f"/gone/{name}", f"/{name}"]
+    assert mirrored.seen == [f"/{name}"]
     load("mnist")
 
 
 def test_a_wrong_checksum_leaves_nothing_behind(mirrored, small, contents):
     (mirrored.folder / "train-images-idx3-ubyte.gz").write_bytes(b"something else")
-    with pytest.raises(
-        DataMissingError, match=r"train-images-idx3-ubyte.gz could not be downloaded.*404.*another file"
-    ):
+    with pytest.raises(DataMissingError, match=r"another file than was published.*train-images-idx3-ubyte.gz"):
         cli_fetch(["mnist"])
     assert list((small / "mnist").iterdir()) == []
+    (mirrored.folder / "train-images-idx3-ubyte.gz").unlink()
+    with pytest.raises(DataMissingError, match=r"train-images-idx3-ubyte.gz could not be downloaded.*404"):
+        cli_fetch(["mnist"])
 
 
 def test_no_network_says_what_to_do(small, monkeypatch):
-    source = replace(catalogue.SOURCES["mnist"], mirrors=("http://127.0.0.1:1/",))
+    source = replace(catalogue.SOURCES["mnist"], url="http://127.0.0.1:1/")
     monkeypatch.setitem(catalogue.SOURCES, "mnist", source)
     with pytest.raises(DataMissingError, match=r"refused.*digits, .* need no download"):
         cli_fetch(["mnist"])
@@ -309,7 +282,7 @@ def test_cifar_comes_out_of_its_archive(small, server, monkeypatch):
 
     source = replace(
         catalogue.CIFAR10,
-        mirrors=(server.url,),
+        url=server.url,
         files=tuple(replace(f, count=1, content_sha256=sha(batches[f.name])) for f in catalogue.CIFAR10.files),
         archive=(catalogue.CIFAR10.archive[0], sha(packed.getvalue())),
     )
@@ -324,7 +297,7 @@ def test_cifar_comes_out_of_its_archive(small, server, monkeypatch):
 
 def test_unknown_names_and_such_that_cannot_be_fetched_get_the_list(small):
     for door in (load, lambda name: cli_fetch([name])):
-        with pytest.raises(ValueError, match=r"'mnits': unknown; the names are digits, .*did you mean 'mnist'"):
+        with pytest.raises(ValueError, match=r"'mnits': unknown; the names are digits"):
             door("mnits")
     with pytest.raises(ValueError, match="'cifar10-jpeg': unknown"):
         cli_fetch(["cifar10-jpeg"])

@@ -1,23 +1,20 @@
 """Datasets that are downloaded: what each file must hold, where it comes from, and reading it.
 
-The checksums of MNIST and Fashion-MNIST are of the decompressed content, because the same content circulates in
-different gzip wrappings; so that pooch fetches the files, and :func:`read_file` judges them. CIFAR-10 is known both by
-its archive and by the six files inside it.
+Pooch fetches the files, and :func:`read_file` judges them: the checksums of MNIST and Fashion-MNIST are of the
+decompressed content, which circulates in different gzip wrappings. CIFAR-10 is known both by its archive and by the six
+files inside it.
 """
 
 from __future__ import annotations
 
-import difflib
 import gzip
 import hashlib
 import os
 import sys
 import tempfile
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache, partial
-from io import BytesIO
 from pathlib import Path
 from typing import Any, Literal
 
@@ -28,36 +25,33 @@ from deepmech.core.files import TEMPORARY
 
 __all__ = [
     "BUNDLED", "GEOMNIST", "SOURCES", "DataCorruptError", "DataError", "DataMissingError", "Source", "SourceFile",
-    "advice", "cli_fetch", "cli_status", "content_checksum", "data_directory", "fetch", "read_file", "require_name",
+    "advice", "cli_fetch", "cli_status", "data_directory", "fetch", "read_file", "require_name",
     "state",
 ]  # fmt: skip
 
 
 @dataclass(frozen=True)
 class SourceFile:
-    """One file of a dataset; ``content_sha256`` is of what it holds, unpacked.
-
-    ``ours_sha256`` is of the copy that shipped results were made from, where copies may differ.
-    """
+    """One file of a dataset; ``content_sha256`` is of what it holds, unpacked."""
 
     name: str
     kind: Literal["images", "labels", "cifar"]
     count: int
-    content_sha256: str | None = None
-    ours_sha256: str | None = None
+    content_sha256: str
 
 
 @dataclass(frozen=True)
 class Source:
     """A dataset that has to be downloaded: where it lies under the data directory and how to get it.
 
-    ``archive`` is the name and checksum of a tar file that holds all ``files``; without it each is served on its own.
+    ``url`` is the address of the folder that holds the files; empty if they are nowhere. ``archive`` is the name and
+    checksum of a tar file that holds all ``files``; without it each is served on its own.
     """
 
     title: str
     folder: str
     files: tuple[SourceFile, ...]
-    mirrors: tuple[str, ...]
+    url: str
     shape: tuple[int, int, int]
     archive: tuple[str, str] | None = None
 
@@ -104,7 +98,7 @@ MNIST = Source(
     "MNIST",
     "mnist",
     tuple(SourceFile(*f, c) for f, c in zip(_IDX, _MNIST_CONTENT, strict=True)),
-    ("https://ossci-datasets.s3.amazonaws.com/mnist/", "https://storage.googleapis.com/cvdf-datasets/mnist/"),
+    "https://ossci-datasets.s3.amazonaws.com/mnist/",
     (1, 28, 28),
 )
 
@@ -112,10 +106,7 @@ FASHION = Source(
     "Fashion-MNIST",
     "fashion-mnist",
     tuple(SourceFile(*f, c) for f, c in zip(_IDX, _FASHION_CONTENT, strict=True)),
-    (
-        "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
-        "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/",
-    ),
+    "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/",
     (1, 28, 28),
 )
 
@@ -132,7 +123,7 @@ CIFAR10 = Source(
     "CIFAR-10",
     "cifar-10-batches-bin",
     tuple(SourceFile(name, "cifar", 10_000, content) for name, content in _CIFAR_CONTENT.items()),
-    ("https://www.cs.toronto.edu/~kriz/",),
+    "https://www.cs.toronto.edu/~kriz/",
     (3, 32, 32),
     archive=("cifar-10-binary.tar.gz", "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd"),
 )
@@ -146,12 +137,13 @@ _JPEG_CONTENT = {
     "test_batch.bin": "2696e48ae3fe74d50ecaacc0b8092b89bf95cd3f6471d079f4cbd39a956c18c3",
 }
 
-# CIFAR-10's layout with pixels that went through another encoding: readable, but never under CIFAR-10's own name.
+# CIFAR-10's layout with pixels that went through another encoding, as shipped results were made from: readable, but
+# never under CIFAR-10's own name.
 CIFAR10_JPEG = Source(
     "CIFAR-10 (JPEG)",
     "cifar-10-batches-bin",
-    tuple(SourceFile(name, "cifar", 10_000, ours_sha256=content) for name, content in _JPEG_CONTENT.items()),
-    (),
+    tuple(SourceFile(name, "cifar", 10_000, content) for name, content in _JPEG_CONTENT.items()),
+    "",
     (3, 32, 32),
 )
 
@@ -163,10 +155,6 @@ SOURCES: dict[str, Source] = {
 }
 GEOMNIST = ("geomnist", "geomnist-independent")
 BUNDLED = ("digits", "diabetes", *GEOMNIST)
-
-CIFAR_RECORD = 1 + 3 * 32 * 32
-#: Bytes that a file may have and may unpack to: MNIST's training images are 47 million.
-_LARGEST = 2**26
 
 
 class DataError(ValueError):
@@ -181,11 +169,10 @@ class DataCorruptError(DataError):
     """A dataset's file is there, but is not what it should be."""
 
 
-def read_file(path: Path, source: SourceFile) -> tuple[np.ndarray, str]:
-    """The array of one dataset file, with the sha256 of its decompressed content.
+def read_file(path: Path, source: SourceFile) -> np.ndarray:
+    """The array of one dataset file, whose decompressed content has the checksum of the catalogue.
 
-    Images come as (count, height, width), labels as (count,), CIFAR-10 records as (count, 3073), all uint8. The content
-    has the checksum of the catalogue; of copies of which none was published (``cifar10-jpeg``), the layout.
+    Images come as (count, height, width), labels as (count,), CIFAR-10 records as (count, 3073), all uint8.
 
     Raises
     ------
@@ -196,61 +183,31 @@ def read_file(path: Path, source: SourceFile) -> tuple[np.ndarray, str]:
     """
     if not path.is_file():
         raise DataMissingError(f"{path.name}: not in {path.parent}")
-    if (size := path.stat().st_size) > _LARGEST:
-        raise DataCorruptError(f"{path}: {size} bytes; no file of the catalogue has so many")
     content = path.read_bytes()
-    if source.kind != "cifar":
-        content = _gunzip(content, path)
-    sha = hashlib.sha256(content).hexdigest()
-    if source.content_sha256 not in (None, sha):
-        raise DataCorruptError(f"{path}: cut, damaged or another file: sha256 of its content is {sha}")
-    if source.kind == "cifar":
-        if len(content) != source.count * CIFAR_RECORD:
-            raise DataCorruptError(f"{path}: {len(content)} bytes instead of {source.count * CIFAR_RECORD}")
-        records = np.frombuffer(content, np.uint8).reshape(source.count, CIFAR_RECORD)
-        if (label := records[:, 0].max()) > 9:
-            raise DataCorruptError(f"{path}: holds the label {label}; ten classes have labels 0 to 9")
-        return records, sha
-    # IDX: two zero bytes, a type, the number of dimensions, big-endian sizes, the values.
-    sizes = np.frombuffer(content, ">u4", content[3], offset=4)
-    return np.frombuffer(content, np.uint8, offset=4 + 4 * len(sizes)).reshape(sizes), sha
-
-
-def content_checksum(path: Path, source: SourceFile) -> str:
-    """The sha256 of a file's decompressed content, which is read and checked once, until the file changes."""
-    state = path.stat() if path.is_file() else None
-    return _checksum(path, source, *(state.st_size, state.st_mtime_ns) if state else ())
-
-
-@cache
-def _checksum(path: Path, source: SourceFile, *_: int) -> str:
-    return read_file(path, source)[1]
-
-
-def _gunzip(raw: bytes, path: Path) -> bytes:
     try:
-        with gzip.open(BytesIO(raw)) as stream:
-            return stream.read(_LARGEST)  # what unpacks to more is not what was published
+        content = content if source.kind == "cifar" else gzip.decompress(content)
     except (OSError, EOFError, zlib.error) as error:
         raise DataCorruptError(f"{path}: cut, damaged or no gzip file ({error or 'empty'})") from None
+    if (sha := hashlib.sha256(content).hexdigest()) != source.content_sha256:
+        raise DataCorruptError(f"{path}: cut, damaged or another file: sha256 of its content is {sha}")
+    if source.kind == "cifar":
+        return np.frombuffer(content, np.uint8).reshape(source.count, -1)
+    # IDX: two zero bytes, a type, the number of dimensions, big-endian sizes, the values.
+    sizes = np.frombuffer(content, ">u4", content[3], offset=4)
+    return np.frombuffer(content, np.uint8, offset=4 + 4 * len(sizes)).reshape(sizes)
 
 
 def advice(name: str, problem: str) -> str:
     bundled = f"{', '.join(BUNDLED)} need no download"
     if name == "cifar10-jpeg":
         return f"dataset 'cifar10-jpeg': {problem}. It is not downloadable: use 'cifar10' instead; {bundled}."
-    text = f"dataset {name!r}: {problem}. Run `deepmech data fetch {name}` to get it; {bundled}."
-    if name == "cifar10" and "sha256" in problem:
-        text += " If these are copies in the official layout, load 'cifar10-jpeg' and show that name beside results."
-    return text
+    return f"dataset {name!r}: {problem}. Run `deepmech data fetch {name}` to get it; {bundled}."
 
 
 def require_name(name: str, allowed: tuple[str, ...]) -> None:
     """Raise a ValueError with the list of names unless ``name`` is one of them."""
     if name not in allowed:
-        close = difflib.get_close_matches(str(name), allowed, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
-        raise ValueError(f"dataset {name!r}: unknown; the names are {', '.join(allowed)}{hint}")
+        raise ValueError(f"dataset {name!r}: unknown; the names are {', '.join(allowed)}")
 
 
 def state(name: str) -> str:
@@ -265,10 +222,10 @@ def state(name: str) -> str:
         return "ready (bundled with scikit-learn)"
     source = SOURCES[name]
     if not any(path.exists() for path in source.paths().values()):
-        return f"absent: deepmech data fetch {name}" if source.mirrors else "absent (not downloadable)"
+        return f"absent: deepmech data fetch {name}" if source.url else "absent (not downloadable)"
     if fault := next(filter(None, (_fault(path, file) for file, path in source.paths().items())), ""):
         return f"not whole: {fault}"
-    return "ready (checksums agree)" if source.mirrors else "ready (layout checked, pixels not the official ones)"
+    return "ready (checksums agree)" if source.url else "ready (checksums agree, pixels not the official ones)"
 
 
 def cli_status() -> str:
@@ -309,7 +266,7 @@ def cli_fetch(names: Iterable[str]) -> str:
     ValueError
         For an unknown name, or one that cannot be downloaded.
     DataMissingError
-        If no mirror gave a file, with each mirror's reason.
+        If a file could not be downloaded, or is another.
 
     Examples
     --------
@@ -318,7 +275,7 @@ def cli_fetch(names: Iterable[str]) -> str:
     """
     names = tuple(names)
     for name in names:
-        require_name(name, (*BUNDLED, *(n for n, s in SOURCES.items() if s.mirrors)))
+        require_name(name, (*BUNDLED, *(n for n, s in SOURCES.items() if s.url)))
     for name in names:
         if name in SOURCES:
             fetch(SOURCES[name])
@@ -334,14 +291,16 @@ def fetch(source: Source) -> None:
     absent = {file: path for file, (path, _) in faults.items()}
     if source.archive is None:
         for file, path in absent.items():
-            _download(source, path, partial(_fault, path, file))
+            _download(source, path)
+            if fault := _fault(path, file):
+                path.unlink()
+                raise DataMissingError(f"{source.title}: {source.url} has another file than was published: {fault}")
     elif absent:
         name, sha = source.archive
         members = [f"{source.folder}/{file.name}" for file in absent]
         data_directory().mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=TEMPORARY, dir=data_directory()) as temporary:
-            untar = pooch.Untar(members, extract_dir=".")
-            _download(source, Path(temporary, name), known_hash=f"sha256:{sha}", processor=untar)
+            _download(source, Path(temporary, name), f"sha256:{sha}", processor=pooch.Untar(members, extract_dir="."))
             for file, path in absent.items():
                 path.parent.mkdir(parents=True, exist_ok=True)
                 Path(temporary, source.folder, file.name).rename(path)
@@ -356,35 +315,13 @@ def _fault(path: Path, file: SourceFile) -> str:
     return ""
 
 
-def _download(source: Source, path: Path, fault: Callable[[], str] = lambda: "", **how: Any) -> None:
-    """Take a file from the first mirror that has it."""
+def _download(source: Source, path: Path, known_hash: str | None = None, **how: Any) -> None:
     pooch.get_logger().setLevel("WARNING")
     downloader = pooch.HTTPDownloader(progressbar=sys.stderr.isatty(), timeout=30)
-    how = {"known_hash": None, "fname": path.name, "path": path.parent, "downloader": downloader, **how}
-    reasons = []
-    for mirror in source.mirrors:
-        try:
-            pooch.retrieve(mirror + path.name, **how)
-            if not fault():
-                return
-            path.unlink()
-            reason = "another file (its content is not the published one)"
-        except (OSError, ValueError) as error:  # unreachable (requests' errors are OSErrors), disk full, wrong checksum
-            reason = _short(error)
-        reasons.append(f"{mirror.split('/')[2]}: {reason}")
-    raise DataMissingError(
-        f"{source.title}: {path.name} could not be downloaded into {path.parent} ({'; '.join(reasons)}). "
-        f"Copy the file there by hand; {', '.join(BUNDLED)} need no download."
-    )
-
-
-def _short(error: Exception) -> str:
-    """The cause of an error, without what was tried how often.
-
-    Examples
-    --------
-    >>> _short(OSError("Max retries exceeded with url: /mnist/ (Caused by NewConnectionError('x: Name unknown'))"))
-    'Name unknown'
-    """
-    words = str(error)
-    return words.rpartition(": ")[2].strip("'\")") if "Caused by" in words else words.partition(" for url")[0]
+    try:
+        pooch.retrieve(source.url + path.name, known_hash, path.name, path.parent, downloader=downloader, **how)
+    except (OSError, ValueError) as error:  # unreachable (requests' errors are OSErrors), disk full, wrong checksum
+        raise DataMissingError(
+            f"{source.title}: {path.name} could not be downloaded into {path.parent} ({error}). "
+            f"Copy the file there by hand; {', '.join(BUNDLED)} need no download."
+        ) from error

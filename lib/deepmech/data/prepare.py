@@ -18,7 +18,6 @@ from deepmech.data.catalogue import (
     DataError,
     DataMissingError,
     advice,
-    content_checksum,
     read_file,
     require_name,
 )
@@ -195,8 +194,7 @@ def fingerprint(
 ) -> str:
     """The fingerprint that :func:`load` would give; of a downloaded dataset, also where its files are not at hand.
 
-    The published content of a file is known by its checksum, and :func:`load` accepts no other. Where copies may differ
-    (``cifar10-jpeg``) it is that of the files here, and without any of the copy that shipped results were made from.
+    The content of a file is known by the checksum of the catalogue, and :func:`load` accepts no other.
 
     Parameters
     ----------
@@ -211,7 +209,7 @@ def fingerprint(
     Raises
     ------
     ValueError
-        As :func:`load`, for what it would refuse; of downloaded data also where a file is not the published one.
+        As :func:`load`, for names and numbers that it would refuse.
 
     Examples
     --------
@@ -223,14 +221,8 @@ def fingerprint(
         return _fingerprint(name, geomnist.RECIPE, size, *_counts(name, n_train, n_test), seed)
     if name not in SOURCES:
         return load(name, size, n_train, n_test, seed, split).fingerprint
-    source = SOURCES[name]
-    paths = source.paths()
-    here = any(path.exists() for path in paths.values())
-    try:
-        content = [f.content_sha256 or (not here and f.ours_sha256) or content_checksum(p, f) for f, p in paths.items()]
-    except DataError as error:
-        raise type(error)(advice(name, str(error))) from None
-    held = [f.count for f in source.files if f.kind != "labels"]
+    files = SOURCES[name].files
+    content, held = [f.content_sha256 for f in files], [f.count for f in files if f.kind != "labels"]
     n_train, n_test = _count(name, "n_train", n_train, sum(held[:-1])), _count(name, "n_test", n_test, held[-1])
     return _fingerprint(name, content, size, n_train, n_test, seed, split)
 
@@ -308,7 +300,7 @@ def _downloaded(name: str) -> tuple[Samples, Samples, tuple[int, int, int], list
     if not any(path.exists() for path in paths.values()):
         raise DataMissingError(advice(name, f"no file of it is in {next(iter(paths.values())).parent}"))
     try:
-        arrays, content = zip(*(read_file(path, f) for f, path in paths.items()), strict=True)
+        arrays = [read_file(path, file) for file, path in paths.items()]
     except DataError as error:
         raise type(error)(advice(name, str(error))) from None
     if source.files[0].kind == "cifar":
@@ -320,7 +312,7 @@ def _downloaded(name: str) -> tuple[Samples, Samples, tuple[int, int, int], list
         "cifar10": "CIFAR-10, official files",
         "cifar10-jpeg": "CIFAR-10 (JPEG): in CIFAR-10's layout, but not the official pixels or order",
     }.get(name, f"{source.title}, checksums verified")
-    return train, test, source.shape, list(content), note
+    return train, test, source.shape, [file.content_sha256 for file in source.files], note
 
 
 def _count(name: str, field: str, n: int | None, available: int | None = None) -> int:
