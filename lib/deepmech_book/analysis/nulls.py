@@ -10,7 +10,7 @@ import xarray as xr
 
 from deepmech.core.estimates import Estimate, estimate, jackknife, leave_one_out, proportion
 
-__all__ = ["beside", "beside_others", "made_beside", "share_beside"]
+__all__ = ["beside", "beside_others", "less", "made_beside", "share_beside"]
 
 
 def beside(runs: xr.DataArray, null: xr.DataArray, over: str, scatter: str = "symmetric") -> Estimate:
@@ -30,8 +30,8 @@ def beside(runs: xr.DataArray, null: xr.DataArray, over: str, scatter: str = "sy
     >>> float(found.null), tuple(map(float, found.difference))
     (2.0, (0.5, 0.5))
     """
-    less = estimate(runs - null, over, scatter)
-    return replace(estimate(runs, over, scatter), null=null.mean(over), difference=less.interval)
+    apart = estimate(runs - null, over, scatter)
+    return replace(estimate(runs, over, scatter), null=null.mean(over), difference=apart.interval)
 
 
 def made_beside(
@@ -52,8 +52,8 @@ def made_beside(
     >>> found.null, [round(float(end), 2) for end in found.difference]
     (1.5, [0.5, 0.5])
     """
-    less = estimate(runs, over, scatter, of=lambda some: of(some) - null(some))
-    return replace(estimate(runs, over, scatter, of=of), null=null(runs), difference=less.interval)
+    apart = estimate(runs, over, scatter, of=lambda some: of(some) - null(some))
+    return replace(estimate(runs, over, scatter, of=of), null=null(runs), difference=apart.interval)
 
 
 def beside_others(runs: xr.DataArray, null: xr.DataArray, over: str, scatter: str = "symmetric") -> Estimate:
@@ -72,10 +72,21 @@ def beside_others(runs: xr.DataArray, null: xr.DataArray, over: str, scatter: st
     >>> [round(float(end), 2) for end in beside_others(runs, runs[:3] - 5, "seed").difference]
     [3.27, 7.73]
     """
+    return replace(estimate(runs, over, scatter), null=null.mean(over), difference=less(runs, null, over).interval)
+
+
+def less(runs: xr.DataArray, null: xr.DataArray, over: str) -> Estimate:
+    """The mean of runs less that of other, independent runs, of any two numbers; its interval is Welch's.
+
+    Examples
+    --------
+    >>> runs = xr.DataArray([1.0, 2.0, 3.0, 4.0], dims="seed")
+    >>> print(less(runs, runs[:3] - 5, "seed"))
+    5.50 [3.27, 7.73]
+    """
     own, other = runs.mean(over), null.mean(over)
     without = leave_one_out(runs, over), leave_one_out(null, over)
-    less = jackknife(own - other, without[0] - other, own - without[1], over=over, scatter="symmetric")
-    return replace(estimate(runs, over, scatter), null=other, difference=less.interval)
+    return jackknife(own - other, without[0] - other, own - without[1], over=over, scatter="symmetric")
 
 
 def share_beside(share: xr.DataArray, null: xr.DataArray, n: int) -> Estimate:

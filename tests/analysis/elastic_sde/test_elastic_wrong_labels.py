@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepmech.core.estimates import estimate
-from deepmech_book.analysis.elastic_sde import curves, wrong_labels
+from deepmech_book.analysis.elastic_sde import curves, effects, wrong_labels
 
 T = np.arange(0.0, 8000.0, 20.0)
 SHARES = [0.0, 0.5, 2 / 3]
@@ -63,7 +63,7 @@ def test_indices_by_the_program_start_at_the_first_record_and_scatter_as_groups_
     groups = [growing(*(f * s * np.log1p(T) for s in (0.4, 0.3, 0.2))) for f in (0.9, 1.0, 1.1)]
     result = result_of(*groups).assign(mean=groups[1])
     found = wrong_labels.indices_by_program(result)
-    direct = wrong_labels.integrated_by_model(groups[1])
+    direct = effects.integrated_by_model(groups[1])
     xr.testing.assert_allclose(found, wrong_labels.tail_indices(direct["A"], direct["B"]))
     assert "least" in wrong_labels.indices_by_program(result, 201, "rates")
     whole = wrong_labels.indices_over_groups(result, lambda one: one["least"])
@@ -85,7 +85,7 @@ def test_indices_of_powers_are_known_and_the_smaller_one_is_named(first, second)
 def test_indices_of_groups_are_those_of_their_class_means():
     means = growing(*(s * np.log1p(T) for s in (0.4, 0.3, 0.2)))
     whole, without = wrong_labels.indices_of_groups(result_of(means, means, means))
-    direct = wrong_labels.integrated_by_model(means)
+    direct = effects.integrated_by_model(means)
     for found in (whole, without.isel(group=0)):
         xr.testing.assert_allclose(found, wrong_labels.tail_indices(direct["A"], direct["B"]))
     np.testing.assert_allclose(direct["A"].sel(model="I").isel(label_error=0), 0.8 * np.log1p(T), atol=1e-9)
@@ -133,7 +133,7 @@ def test_effects_that_are_not_finite_give_no_number_and_say_so():
     dead = growing(0.001 * T, 0 * T, 0 * T)
     dead[0, 100] = [[1, 0, 0], [-2, 2, 0], [1, 0, 3]]  # the mean of the first logit, zero, has no logarithm
     result = result_of(dead, dead, dead)
-    assert not wrong_labels.finite(wrong_labels.integrated_by_model(dead))
+    assert not wrong_labels.finite(effects.integrated_by_model(dead))
     for found in (
         wrong_labels.fading_slope(result, 201),
         wrong_labels.measured_over_groups(result, wrong_labels.final_gap),

@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from deepmech.core.estimates import Estimate, estimate, jackknife, leave_one_out
-from deepmech.core.labels import over
+from deepmech.core.estimates import Estimate, estimate, jackknife
 from deepmech.metrics import elasticity
+from deepmech_book.analysis import nulls
 from deepmech_book.analysis.elastic_sde import effects
 from deepmech_book.analysis.elastic_sde.curves import last_tenth, mean_norm, start_and_end
 
@@ -39,8 +39,6 @@ __all__ = [
     "window_sensitivity",
     "without_start",
 ]
-
-MODELS = effects.MODELS
 
 
 def rms(gap: xr.DataArray) -> xr.DataArray:
@@ -124,13 +122,11 @@ def later_peak(estimated: xr.Dataset, other: xr.Dataset, window: int) -> Estimat
     Estimate
         Over ``model``, with its interval over sets.
     """
-    one, two = (_course_by_set(each, window)["peak"].transpose("set", ...) for each in (estimated, other))
-    a, b = one.mean("set"), two.mean("set")
-    left, rest = leave_one_out(one, "set") - b, a - leave_one_out(two, "set")
-    return jackknife(a - b, left, rest, over="set", scatter="symmetric")
+    one, two = (_course_by_set(each, window)["peak"] for each in (estimated, other))
+    return nulls.less(one, two, "set")
 
 
-def late_growth(means: xr.DataArray, models: Sequence[elasticity.Model] = MODELS) -> xr.DataArray:
+def late_growth(means: xr.DataArray, models: Sequence[elasticity.Model] = effects.MODELS) -> xr.DataArray:
     """Growth of Â over the second half of training, by model.
 
     Each end is a mean over a twentieth of training: from the middle on, and up to the end.
@@ -140,7 +136,7 @@ def late_growth(means: xr.DataArray, models: Sequence[elasticity.Model] = MODELS
     DataArray
         Over ``model`` and the other dimensions of ``means``; a pure number.
     """
-    a = xr.concat([elasticity.integrated_effects(means, model)["A"] for model in models], over("model", list(models)))
+    a = effects.integrated_by_model(means, models)["A"]
     n = a.sizes["time"]
     width, middle = max(1, n // 20), n // 2
     late, before = (a.isel(time=at).mean("time") for at in (slice(-width, None), slice(middle, middle + width)))

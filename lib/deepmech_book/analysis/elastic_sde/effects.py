@@ -106,7 +106,13 @@ def without_groups(result: xr.Dataset, mean: str = "group_mean") -> tuple[xr.Dat
     return groups.mean("group").astype(float), leave_one_out(groups.astype(float), "group")
 
 
-def integral_bands(result: xr.Dataset, window: int = 191, start: int = START) -> tuple[xr.Dataset, xr.Dataset]:
+def integrated_by_model(means: xr.DataArray, models: Sequence[Model] = MODELS) -> xr.Dataset:
+    """Â and B̂ of class means, over ``model`` too."""
+    both = [integrated_effects(means, model) for model in models]
+    return xr.concat(both, xr.Variable("model", list(models)), combine_attrs="drop")
+
+
+def integral_bands(result: xr.Dataset, window: int = 191) -> tuple[xr.Dataset, xr.Dataset]:
     """Lower and upper ends of 95 % bands of Â and B̂ of :func:`estimate`, over groups of trials (Fig. 3).
 
     Half-widths are those of class means in coarse blocks of time, of which the first is the start.
@@ -115,7 +121,7 @@ def integral_bands(result: xr.Dataset, window: int = 191, start: int = START) ->
     ----------
     result : Dataset
         Of networks, with ``mean`` and ``group_mean``.
-    window, start : int
+    window : int
         As for :func:`estimate`.
 
     Returns
@@ -123,13 +129,8 @@ def integral_bands(result: xr.Dataset, window: int = 191, start: int = START) ->
     tuple of Dataset
         ``A`` and ``B`` over ``model`` and ``time``; of one group alone, not finite.
     """
-    curves = estimate(result, window, start=start)[["A", "B"]]
-
-    def integrated(means: xr.DataArray) -> xr.DataArray:
-        both = [integrated_effects(means, model) for model in MODELS]
-        return xr.concat(both, xr.Variable("model", list(MODELS)), combine_attrs="drop").to_dataarray("effect")
-
-    low, high = over_groups(result, integrated).interval
+    curves = estimate(result, window)[["A", "B"]]
+    low, high = over_groups(result, lambda means: integrated_by_model(means).to_dataarray("effect")).interval
     half = ((high - low) / 2).to_dataset("effect").interp(time=curves["time"], kwargs={"fill_value": "extrapolate"})
     return curves - half, curves + half
 

@@ -320,5 +320,5 @@ def drift_sizes(means: xr.DataArray) -> xr.Dataset:
     linear = share * (means - (share * means).sum("logit"))
     parts = {"drift": drift, "linear": linear, "residue": drift + linear}
     sizes = xr.Dataset({name: (part**2).sum(("class", "logit")) ** 0.5 for name, part in parts.items()})
-    last = sizes.isel(time=slice(-(sizes.sizes["time"] // 10), None)).mean("time")
+    last = last_tenth(sizes)
     return (last / sizes.isel(time=0)).assign(beside=last["residue"] / last["linear"])

@@ -14,8 +14,8 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core.estimates import Estimate, crossing, estimate, jackknife, stack, unknown
-from deepmech.metrics.elasticity import Model, integrated_effects, log_slope, tail_index
 from deepmech.metrics.elasticity import effects as derivatives
+from deepmech.metrics.elasticity import integrated_effects, log_slope, tail_index
 from deepmech_book.analysis.elastic_sde import effects
 from deepmech_book.analysis.elastic_sde.curves import mean_norm, start_and_end
 
@@ -35,7 +35,6 @@ __all__ = [
     "indices_by_program",
     "indices_of_groups",
     "indices_over_groups",
-    "integrated_by_model",
     "intra_in_logits",
     "measured_over_groups",
     "overtaking_share",
@@ -129,15 +128,9 @@ def tail_indices(intra: xr.DataArray, inter: xr.DataArray) -> xr.Dataset:
     return both.assign(least=np.minimum(both["intra"], both["inter"]))
 
 
-def integrated_by_model(means: xr.DataArray, models: Sequence[Model] = effects.MODELS) -> xr.Dataset:
-    """Â and B̂ of class means, over ``model`` too."""
-    both = [integrated_effects(means, model) for model in models]
-    return xr.concat(both, xr.Variable("model", list(models)), combine_attrs="drop")
-
-
-def indices_of_groups(result: xr.Dataset, models: Sequence[Model] = effects.MODELS) -> list[xr.Dataset]:
+def indices_of_groups(result: xr.Dataset) -> list[xr.Dataset]:
     """:func:`tail_indices` of class means in coarse blocks of time: of all trials, and without each group of them."""
-    both = [integrated_by_model(means, models) for means in effects.without_groups(result)]
+    both = [effects.integrated_by_model(means) for means in effects.without_groups(result)]
     return [tail_indices(one["A"], one["B"]) for one in both]
 
 
@@ -258,15 +251,15 @@ def fading_slope(result: xr.Dataset, window: int, since: float = 0.5) -> Estimat
 # --- the gap between the effects (Figs. D.5 and D.6) ------------------------------------------------------------------
 
 
-def final_gap(means: xr.DataArray, models: Sequence[Model] = effects.MODELS) -> xr.DataArray:
+def final_gap(means: xr.DataArray) -> xr.DataArray:
     """Â − B̂ at the end of training, mean over the last five times; over ``model`` too."""
-    both = integrated_by_model(means, models)
+    both = effects.integrated_by_model(means)
     return (both["A"] - both["B"]).isel(time=slice(-5, None)).mean("time")
 
 
 def gap_in_logits(means: xr.DataArray) -> xr.DataArray:
     """Size of the gap α̂ − β̂ in units of logits per iteration, mean over training; over ``model`` too."""
-    return abs(derivatives(integrated_by_model(means), 5)["gap"] * mean_norm(means)).mean("time")
+    return abs(derivatives(effects.integrated_by_model(means), 5)["gap"] * mean_norm(means)).mean("time")
 
 
 def ends_by_maximum(curve: xr.DataArray) -> xr.DataArray:
@@ -287,10 +280,10 @@ def ends_by_maximum(curve: xr.DataArray) -> xr.DataArray:
 
 def intra_in_logits(means: xr.DataArray) -> xr.DataArray:
     """:func:`ends_by_maximum` of α̂ times the mean norm of the class means; over ``model`` too."""
-    return ends_by_maximum(derivatives(integrated_by_model(means), 5)["intra"] * mean_norm(means))
+    return ends_by_maximum(derivatives(effects.integrated_by_model(means), 5)["intra"] * mean_norm(means))
 
 
 def measured_over_groups(result: xr.Dataset, measure: Callable[[xr.DataArray], Any]) -> Estimate:
     """A measure of class means with its interval over groups of trials; of no number where effects are not finite."""
-    integrals = [integrated_by_model(means) for means in effects.without_groups(result)]
+    integrals = [effects.integrated_by_model(means) for means in effects.without_groups(result)]
     return effects.over_groups(result, measure) if finite(*integrals) else unknown(TOO_FEW)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 from scipy.stats import t as student
 
-from deepmech.core.estimates import Estimate, bootstrap, estimate, spearman, two_decimals
+from deepmech.core.estimates import Estimate, bootstrap, estimate, spearman, stack, two_decimals
 from deepmech.metrics.curvature import curvature
 from deepmech_book.sweeps.spring_block.networks import PANELS
 
@@ -304,23 +304,16 @@ def in_a_row(estimates: Mapping[str, Estimate]) -> Estimate:
     >>> found.value["at"].values.tolist(), found.low.values.tolist()
     (['a, slope 0', 'a, slope 0.5', 'b'], [0.0, 1.0, 2.0])
     """
-    labels = []
+    single: dict[str, Estimate] = {}
     for name, one in estimates.items():
         value = xr.DataArray(one.value)
-        labels += [f"{name}, {dim} {at:g}" for dim in value.dims for at in value[dim].values] or [name]
-    each = list(estimates.values())
+        labels = [f"{name}, {dim} {at:g}" for dim in value.dims for at in value[dim].values] or [name]
+        single |= {label: one.select(partial(_number, i)) for i, label in enumerate(labels)}
+    return stack(single, "at")
 
-    def joined(numbers: list[object]) -> xr.DataArray:
-        return xr.DataArray(np.concatenate([np.atleast_1d(np.asarray(one, float)) for one in numbers]), {"at": labels})
 
-    null = None if any(e.null is None for e in each) else joined([e.null for e in each])
-    beyond = [e.difference for e in each if e.difference is not None]
-    difference = None
-    if null is not None and len(beyond) == len(each):
-        difference = (joined([low for low, _ in beyond]), joined([high for _, high in beyond]))
-    n, why = min((e.n for e in each if e.n is not None), default=None), next((e.reason for e in each if e.reason), "")
-    value, low, high = (joined([getattr(e, end) for e in each]) for end in ("value", "low", "high"))
-    return Estimate(value, low, high, n, why, null, difference)
+def _number(i: int, row: object) -> float:
+    return float(np.ravel(np.asarray(row, float))[i])
 
 
 def table(made: Mapping[str, xr.Dataset]) -> pd.DataFrame:
