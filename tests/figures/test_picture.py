@@ -147,13 +147,13 @@ ALL = {
         level=0.3, level_label="limit", log="y", **say,
     ),
     "scatter": lambda: figures.scatter(
-        energy, energy**2, colour=energy, colour_label="e", x_label="x", y_label="y", rank=(1.0, 0.9, 1.0), **say
+        energy, energy**2, colour=energy, colour_label="e", x_label="x", y_label="y",
+        rank=Estimate(1.0, 0.9, 1.0), **say,
     ),
     "friction_law": lambda: figures.friction_law(0.04, 0.12, **say),
     "analogy": lambda: figures.analogy(**say),
     "network_diagram": lambda: figures.network_diagram(networks, **say),
     "phases": lambda: figures.phases({"one": networks, "two": networks}, {"lazy": (0.8, 0.8)}, **say),
-    "accuracy_by_bend": lambda: figures.accuracy_by_bend(networks, (0.3, 0.1, 0.5), **say),
     "curve_panels": lambda: figures.curve_panels(
         tour, x="time", by="block", panel="panel", x_label="x", y_label="y", theory=tour, level=0.1, **say
     ),

@@ -251,7 +251,6 @@ def training_losses(loss: xr.DataArray) -> Picture:
         level_label="ln 3",
         points=False,
         y_label="training loss",
-        x_label="iteration",
         alt="Five curves that stay on a line at ln 3 for a while, each for its own time, and then fall.",
     )
 
@@ -281,7 +280,6 @@ accuracies = partial(
     by="set",
     panel="name",
     level=90.0,
-    x_label="iteration",
     y_label="accuracy (%)",
     alt="Two panels of two curves. Training accuracy passes 90 % in both; validation accuracy stays above 90 % with "
     "two classes and below with three.",

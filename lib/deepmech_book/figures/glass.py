@@ -228,7 +228,6 @@ loss_of_protocol = partial(
     figures.lines,
     x="step",
     points=False,
-    x_label="step",
     y_label="data loss",
     alt="The training loss of one network over the steps of the protocol: a drop, then a plateau.",
     figure="C.A2",

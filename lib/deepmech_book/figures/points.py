@@ -12,6 +12,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
+from deepmech.core.estimates import Estimate
 from deepmech.plots import style
 from deepmech.plots.phase_diagram import colorbar
 from deepmech.plots.style import LIGHT, SINGLETON, axis_label, legend, panels, rows_of, same_labels, transpose_to
@@ -47,7 +48,7 @@ def scatter(
     y_label: str | None = None,
     colour: xr.DataArray | None = None,
     colour_label: str = "",
-    rank: tuple[float, float, float] | None = None,
+    rank: Estimate | None = None,
     equal: bool = False,
     fig: Figure,
 ) -> Figure:
@@ -58,8 +59,8 @@ def scatter(
     x, y, colour : DataArray
         The same dimensions and labels. Words in ``colour`` name kinds of points: each gets a colour, a mark and
         a line in a legend titled ``colour_label``.
-    rank : (value, low, high), optional
-        Spearman's rank correlation of x and y and its interval, as computed by the caller.
+    rank : Estimate, optional
+        Spearman's rank correlation of x and y, as computed by the caller.
     equal : bool
         Draws the line on which x and y are equal.
 
@@ -85,8 +86,7 @@ def scatter(
         ax.scatter(at_x, at_y, c=shade, norm=norm, cmap=shades, s=40, edgecolor=LIGHT.muted, lw=0.7)
         colorbar(ScalarMappable(norm, shades), ax, colour_label or axis_label(colour), pad=0.02)
     if rank is not None:
-        value, low, high = (f"{r:.2f}".replace("-", "−") for r in rank)
-        ax.set_title(f"rank correlation {value} [{low}, {high}]", fontsize=style.SMALL)
+        ax.set_title(f"rank correlation {rank}", fontsize=style.SMALL)
     if equal:
         ax.axline((0, 0), slope=1, color=LIGHT.muted, lw=1.2, zorder=1)
     ax.set(xlabel=x_label or axis_label(x), ylabel=y_label or axis_label(y))

@@ -13,11 +13,10 @@ from matplotlib.patches import Circle, FancyArrowPatch, Rectangle
 from matplotlib.patheffects import withStroke
 
 from deepmech.plots import style
-from deepmech.plots.phase_diagram import draw_cells, noise_of
-from deepmech.plots.style import AXES, LIGHT, axis_label, panels, sort_axes, transpose_to
-from deepmech_book.figures.points import scatter
+from deepmech.plots.phase_diagram import draw_cells
+from deepmech.plots.style import LIGHT, axis_label, panels, sort_axes, transpose_to
 
-__all__ = ["accuracy_by_bend", "analogy", "folding_ruler", "friction_law", "phases"]
+__all__ = ["analogy", "folding_ruler", "friction_law", "phases"]
 
 
 def analogy(*, fig: Figure) -> Figure:
@@ -217,16 +216,3 @@ def phases(
             how: dict[str, Any] = {"ha": "center", "va": "center", "weight": "bold", "path_effects": halo}
             ax.text(*place, name, transform=ax.transAxes, color=LIGHT.text, **how)
     return fig
-
-
-def accuracy_by_bend(means: xr.Dataset, rank: tuple[float, float, float], *, fig: Figure) -> Figure:
-    """Test accuracy against the size of the curvature, a point per cell of a diagram of networks, coloured by noise.
-
-    ``rank`` is their rank correlation with the ends of its interval.
-    """
-    bend, noise = means["curvature"], noise_of(means)
-    shade = means[noise].broadcast_like(bend).transpose(*bend.dims)
-    return scatter(
-        abs(bend), 100 * means["accuracy"].transpose(*bend.dims), colour=shade, colour_label=AXES[noise][0], rank=rank,
-        x_label="size of the signed curvature", y_label="test accuracy (%)", fig=fig,
-    )  # fmt: skip

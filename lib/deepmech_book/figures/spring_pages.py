@@ -303,17 +303,13 @@ def networks_by_noise(made: xr.Dataset, panel: str = "") -> Picture:
 
 def training_and_test(made: xr.Dataset) -> Picture:
     """Load curves of networks over ``learning_rate``, on both sets of samples, mean over ``seed``."""
-    load = _named_layers(made["load_curve"].mean("seed"))
+    load = made["load_curve"].mean("seed")
     names = {"train": "training samples", "test": "test samples"}
     return figures.layer_curves(
         {name: load.sel(split=one, drop=True) for one, name in names.items()},
         by="learning_rate", by_label="learning rate", y_label=_SEPARATION, figure="A.S4",
         alt="Two panels of load curves at three learning rates: training, test samples.",
     )  # fmt: skip
-
-
-def _named_layers(curves: xr.DataArray) -> xr.DataArray:
-    return curves.assign_coords(layer=curves["layer"].astype(str))
 
 
 def phases(chain: xr.Dataset, networks: xr.Dataset) -> Picture:
@@ -366,9 +362,13 @@ def relu_by_dropout(made: xr.Dataset) -> Picture:
 
 
 def accuracy_and_bend(made: xr.Dataset, falls: Estimate) -> Picture:
-    """Test accuracy over the size of the curvature, mean over ``seed``, with their rank correlation."""
-    return figures.accuracy_by_bend(
-        made.mean("seed", skipna=False), (falls.value, *falls.interval),
+    """Test accuracy over the size of the curvature, a point a cell, mean over ``seed``, with their rank correlation."""
+    means = made.mean("seed", skipna=False)
+    bend = means["curvature"]
+    return figures.scatter(
+        abs(bend), 100 * means["accuracy"].transpose(*bend.dims), rank=falls,
+        colour=means[noise_of(means)].broadcast_like(bend).transpose(*bend.dims),
+        x_label="size of the signed curvature", y_label="test accuracy (%)",
         alt="Scatter of test accuracy over the size of the curvature, coloured by dropout.",
     )  # fmt: skip
 
@@ -427,7 +427,7 @@ def noise_by_layer(relative: xr.DataArray) -> Picture:
     """Noise over signal over ``layer``, ``at_epoch`` and ``slope``, mean over ``seed``, of two kinds of ``noise``."""
     # Of layer 1 under dropout, which comes before its own, there is none.
     noise: xr.DataArray = xr.apply_ufunc(np.log10, relative.where(relative > 1e-6))
-    mean = _named_layers(noise.mean("seed"))
+    mean = noise.mean("seed")
     return figures.layer_curves(
         {
             f"{kind}, {_NAMED.get(slope, f'slope {slope:g}')}": mean.sel(noise=kind, slope=slope, drop=True)
@@ -465,8 +465,7 @@ def curvatures_in_two_metrics(in_d: xr.Dataset, in_d_hat: xr.Dataset, rank: Esti
     """Curvature of every cell of a diagram in one metric over that in the other, means over ``seed``."""
     one, other = (made["curvature"].mean("seed") for made in (in_d, in_d_hat))
     return figures.scatter(
-        one, other, colour=one["slope"].broadcast_like(one).transpose(*one.dims),
-        colour_label=r"negative slope $\alpha$", rank=(rank.value, *rank.interval),
+        one, other, colour=one["slope"].broadcast_like(one).transpose(*one.dims), rank=rank,
         x_label="curvature of $D$", y_label=r"curvature of $\hat D$",
         alt="Scatter of the curvature in one metric over the curvature in the other, coloured by negative slope.",
     )  # fmt: skip
@@ -476,7 +475,7 @@ def two_metrics(few: xr.Dataset) -> Picture:
     """Load curves of training samples in both metrics, of networks over ``slope`` trained for the page."""
     few = few.sel(split="train", drop=True)
     return figures.layer_curves(
-        {"$D$": _named_layers(few["load_curve"]), r"$\hat D$": _named_layers(few["load_curve_hat"])},
+        {"$D$": few["load_curve"], r"$\hat D$": few["load_curve_hat"]},
         by="slope", by_label=r"negative slope $\alpha$", y_label="separation",
         alt="Two panels, one for each metric, with load curves of a ReLU and of a linear network over eight layers.",
     )  # fmt: skip
@@ -484,7 +483,7 @@ def two_metrics(few: xr.Dataset) -> Picture:
 
 def two_metrics_by_dropout(made: xr.Dataset) -> Picture:
     """Load curves in both metrics of ReLU and of linear networks over ``dropout``, mean over ``seed``."""
-    mean = _named_layers(made["load_curve"].mean("seed"))
+    mean = made["load_curve"].mean("seed")
     return figures.layer_curves(
         {
             f"{kind}, {name}": mean.sel(slope=slope, metric=metric, drop=True)
@@ -585,8 +584,7 @@ def fitted_number(fit: xr.Dataset, name: str) -> Picture:
     label, alt = _FITTED[name]
     number = fit[name] if name == "friction_right" else xr.apply_ufunc(np.log10, fit[name])
     return figures.heat(
-        number.mean("seed"), x="dropout", y="slope", label=label, x_label="dropout", y_label=r"negative slope $\alpha$",
-        alt=alt,
+        number.mean("seed"), x="dropout", y="slope", label=label, x_label="dropout", alt=alt,
     )  # fmt: skip
 
 

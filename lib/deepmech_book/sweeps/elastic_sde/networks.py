@@ -141,10 +141,10 @@ def as_published(which: str, **changed: Any) -> Sweep:
     ----------
     which : ``"geomnist"``: without wrong labels, 3,000 samples per class (Figs. 1, 3, 5, D.1, D.7 … D.10);
         ``"corruption"``: p_err from 0 to 0.8, ten trials on each of ten draws of images and labels (Figs. 4, D.2, D.5,
-        D.6); ``"corruption-draws"``: half and two thirds of the labels wrong, a hundred trials on each of ten draws, with
-        class means of each draw as fine as those of all (Fig. 4(c)); ``"corruption-independent"``: as ``"corruption"``
-        on the harder variant of GEOMNIST, five draws; ``"sizes"``: samples per class, each with two sets of 50 trials
-        (Fig. D.3);
+        D.6); ``"corruption-draws"``: half and two thirds of the labels wrong, a hundred trials on each of ten draws,
+        with class means of each draw as fine as those of all (Fig. 4(c)); ``"corruption-independent"``: as
+        ``"corruption"`` on the harder variant of GEOMNIST, five draws; ``"sizes"``: samples per class, each with two
+        sets of 50 trials (Fig. D.3);
         ``"cifar"``, ``"cifar-2"``: three and two classes of CIFAR-10 (Figs. 1, 3, 5, D.4, D.8, D.9), 5,000 images of
         each as in the text; ``"cifar-program"``, ``"cifar-program-2"``: likewise, 2,000 drawn with replacement as in
         the authors' program, ten trials on each of ten draws; ``"cifar-sizes"``: as ``"sizes"`` (Fig. D.3);
