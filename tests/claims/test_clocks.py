@@ -1,5 +1,6 @@
 """Claims on walks name the wait before their clock starts."""
 
+import numpy as np
 import pytest
 from runs_glass import LONG, sliding_run
 
@@ -17,14 +18,22 @@ def test_every_claim_on_walks_names_its_wait(claim):
     assert named or isinstance(functions.functions_of(claim.page)[claim.id], ClaimOnWalks)
 
 
-def test_a_claim_tells_what_the_papers_wait_makes_of_it():
+def test_a_claim_is_judged_after_the_papers_wait_and_tells_what_the_first_one_makes_of_it():
+    """Hot weights are free walks at first, and go a hundredth as far after the paper's wait."""
+    run = sliding_run(0.0, kicks=100, cooling=np.log(100) / 10_000)
+    found = claims.measure("C.5.hot_is_free", {"regularised": run})
+    assert found.verdict == "fails" and 0 < found.measured < 0.02
+    assert "Clock started after t_w = 20,000 steps (as in Fig. 3 of the paper); after 10,000: holds, " in found.detail
+
+
+def test_the_first_wait_counts_for_a_figure_with_a_shorter_one():
     """Weights slide at first, and a hundred times as slowly after the paper's wait: no sooner than a free walk."""
     run = sliding_run(1e-7, slowing=5e-4, times=LONG)
     found = claims.measure("C.2.cold_is_faster", run)
     assert found.verdict == "holds"
     late = claims.measure("C.2.cold_is_faster", after_paper_wait(run))
     assert late.verdict == "fails" and f"{late.measured:.2f}"[:3] in found.detail
-    assert "Clock started after t_w = 10,000 steps; after the paper's 20,000: fails, " in found.detail
+    assert "Clock started after t_w = 10,000 steps; after 20,000 (as in Fig. 3 of the paper): fails, " in found.detail
     assert late.detail.endswith("Clock started after t_w = 20,000 steps.")
 
 

@@ -120,7 +120,7 @@ def early_diffusion(run: xr.Dataset, temperature: float) -> tuple[Estimate, Esti
     Parameters
     ----------
     run : Dataset
-        Walks of one phase, T = 0 among them.
+        Walks of one phase, T = 0 among them; where that is not seen to lose its memory, a tenth of the record counts.
     temperature : float
         A hot one, as the paper counts it.
 
@@ -129,7 +129,7 @@ def early_diffusion(run: xr.Dataset, temperature: float) -> tuple[Estimate, Esti
     tuple of Estimate
         The power, and the mean over times of the displacement over 2Dt: both 1 of a free walk.
     """
-    until = regimes.time_at_rest(phases.times(run)) / 10
+    until = regimes.time_within_record(run, phases.times(run)) / 10
     early = displacement(run).sel(temperature=temperature).transpose("seed", "time").sel(time=slice(None, until))
     if early.sizes["time"] < 2:
         return unknown(TOO_FAST), unknown(TOO_FAST)

@@ -16,7 +16,7 @@ from deepmech.metrics.relaxation import CROSSED, exponent, interval_by_factors
 
 __all__ = [
     "NEVER_HOT", "crossover", "crossover_without", "over_free", "power", "power_of_temperature", "select_cold",
-    "select_crossed", "select_hot", "time_at_rest",
+    "select_crossed", "select_hot", "time_at_rest", "time_within_record",
 ]  # fmt: skip
 
 NEVER_HOT = "the record sees no temperature at which a free walk would be ten times faster than the landscape alone"
@@ -42,6 +42,18 @@ def time_at_rest(table: xr.Dataset) -> float:
     """
     found = table.sel(temperature=0.0)
     return float(found.tau) if found.state == CROSSED else np.inf
+
+
+def time_within_record(run: xr.Dataset, table: xr.Dataset) -> float:
+    """:func:`time_at_rest`, or in its place the end of the record after the first wait, where that comes before.
+
+    Parameters
+    ----------
+    run : walks over ``time`` and ``waiting``, with ``overlap``.
+    table : of their times, as of :func:`time_at_rest`.
+    """
+    seen = run.overlap.isel(waiting=0, drop=True).dropna("time", how="all")
+    return min(time_at_rest(table), float(seen.time[-1]))
 
 
 def select_hot(table: xr.Dataset, rest: float | None = None) -> xr.Dataset:

@@ -146,9 +146,7 @@ def hot_powers(run: xr.Dataset, phase: str) -> dict[str, Estimate]:
     dict of str to Estimate
         -1 of free walks.
     """
-    record = float(phases.overlaps(run).time[-1])
-    rest = min(regimes.time_at_rest(phases.times(run)), record)
-    found = {}
+    rest, found = regimes.time_within_record(run, phases.times(run)), {}
     for i, wait in enumerate(run.waiting.values):
         hot = regimes.select_hot(phases.times(run, wait=i), rest)
         found[f"{phase}, after {int(wait):,}"] = regimes.power_of_temperature(hot)
@@ -307,8 +305,7 @@ def e_fold_power(run: xr.Dataset) -> Estimate:
         -1 of free walks.
     """
     table = phases.times(run, level=np.exp(-1))
-    record = float(phases.overlaps(run).time[-1])
-    return regimes.power_of_temperature(regimes.select_hot(table, min(regimes.time_at_rest(table), record)))
+    return regimes.power_of_temperature(regimes.select_hot(table, regimes.time_within_record(run, table)))
 
 
 def prefactor(table: xr.Dataset, temperature: float) -> Estimate:

@@ -239,9 +239,9 @@ def normal_when_hot(run: xr.Dataset) -> Estimate:
     Parameters
     ----------
     run : Dataset
-        Walks of one phase; where T = 0 is not seen to lose its memory, the end of the record counts.
+        Walks of one phase; where T = 0 is not seen to lose its memory, a tenth of the record counts.
     """
-    until = regimes.time_at_rest(phases.times(run)) / 10
+    until = regimes.time_within_record(run, phases.times(run)) / 10
     early = run.alpha.sel(temperature=float(run.temperature.max()), time=slice(None, until))
     early = early.dropna("time", how="all").isel(time=-1, drop=True)
     return estimate(early.mean("waiting"), "seed", "symmetric")

@@ -1,4 +1,4 @@
-"""Claims on walks name the wait before their clock starts, and say what the paper's wait makes of them."""
+"""Claims on walks are judged after the paper's wait, where there is a record of it, and name the wait."""
 
 from __future__ import annotations
 
@@ -19,27 +19,39 @@ Walks = xr.Dataset | dict[str, xr.Dataset]
 
 @dataclass(frozen=True)
 class ClaimOnWalks(ClaimFunction):
-    """A claim's function of walks after their first wait; called, it adds the wait, and the paper's, to the detail.
+    """A claim's function of walks; called, it measures them after the paper's wait, and adds both clocks to the detail.
 
-    Its first argument are walks of a phase, or by phase. ``function`` measures without these words.
+    Its first argument are walks of a phase, or by phase. ``function`` measures walks from their first wait on, without
+    these words. ``early``: a figure for which the paper waits less than any record here, so that the first wait counts.
     """
 
+    early: bool = False
+
     def __call__(self, *runs: Any, **named: Any) -> Measurement:
-        found = self.function(*runs, **named)
         walked, *others = [*runs, *named.values()]
-        several = walked if isinstance(walked, dict) else {"": walked}
-        waits = {f"{int(run.waiting[0]):,}" for run in several.values()}
-        words = f"Clock started after t_w = {' or '.join(sorted(waits, reverse=True))} steps"
-        if (late := after_paper_wait(walked)) is not None:
-            entry = judged(self.ids[0], self.function(late, *others))
+        late = after_paper_wait(walked)
+        counted = walked if late is None or self.early else late
+        words = f"Clock started after t_w = {_first_waits(counted)} steps"
+        if late is not None:
+            other = late if self.early else walked
+            entry = judged(self.ids[0], self.function(other, *others))
             number = "" if entry.measured is None else f", {short(entry.measured, entry.interval)[0]}"
-            words += f"; after the paper's {phases.PAPER['first wait']:,}: {entry.verdict}{number}"
+            paper = " (as in Fig. 3 of the paper)"
+            words += f"{'' if self.early else paper}; after {_first_waits(other)}{paper if self.early else ''}: "
+            words += f"{entry.verdict}{number}"
+        found = self.function(counted, *others)
         return replace(found, detail=f"{found.detail} {words}.".lstrip())
 
 
-def measures_walks(*ids: str) -> Callable[[Callable[..., Measurement]], ClaimOnWalks]:
-    """As :func:`deepmech_book.claims.functions.measures`, of a claim that is judged after the first wait."""
-    return lambda function: ClaimOnWalks(ids, function)
+def _first_waits(walked: Walks) -> str:
+    several = walked if isinstance(walked, dict) else {"": walked}
+    waits = {f"{int(run.waiting[0]):,}" for run in several.values()}
+    return " or ".join(sorted(waits, reverse=True))
+
+
+def measures_walks(*ids: str, early: bool = False) -> Callable[[Callable[..., Measurement]], ClaimOnWalks]:
+    """As :func:`deepmech_book.claims.functions.measures`, of a claim on walks (:class:`ClaimOnWalks`)."""
+    return lambda function: ClaimOnWalks(ids, function, early)
 
 
 def after_paper_wait(walked: Walks) -> Any:

@@ -12,13 +12,13 @@ import xarray as xr
 from deepmech.core.estimates import Estimate, stack
 from deepmech_book.analysis.glass import phases, shapes
 from deepmech_book.analysis.glass.summaries import of_learnt_most, origins
-from deepmech_book.claims.functions import Measurement
+from deepmech_book.claims.functions import Measurement, measures
 from deepmech_book.claims.glass._clocks import measures_walks
 
 Runs = Mapping[str, xr.Dataset]
 
 
-@measures_walks("C.7.hot_is_gaussian")
+@measures("C.7.hot_is_gaussian")
 def hot_is_gaussian(runs: Runs) -> Measurement:
     """α₂ when hottest, by phase; the null: half of the weights are kicked half as hard."""
     found = {phase: shapes.normal_when_hot(run) for phase, run in runs.items()}
