@@ -34,7 +34,7 @@ def random_networks(rng, stars=40):
 
 
 def with_curves(record, bend):
-    """The record with load curves, D and D-hat, from 1 to 0 and bent by ``bend`` (one or each) in units of their range."""
+    """The record with load curves, D and D-hat, from 1 to 0; ``bend``, one or (number,), is in units of their range."""
     depth = record.depth.values[:, None]
     x = np.where(depth > LAYERS, LAYERS / (depth - 1), np.nan)
     curve = 1 - x + 6 * np.atleast_1d(bend)[:, None] * x * (1 - x)
