@@ -24,6 +24,7 @@ from torch.utils.data import BatchSampler, DataLoader, Dataset, SequentialSample
 
 from deepmech.core import checks
 from deepmech.core.random import Stream
+from deepmech.metrics.layers import stream
 from deepmech.metrics.separation import as_tensor, real_numbers, require_classes
 
 __all__ = [
@@ -95,7 +96,7 @@ class SampleBatch:
         return self
 
     def through(self, model: nn.Module, forward: Forward | None) -> Any:
-        """What the model returns for this batch; a ValueError says so if the batch is not for this model."""
+        """The model's output for this batch; a ValueError says so if the batch is not for this model."""
         if forward is None and (why := misfit(model.forward, *self.args, **self.named)):
             given = ", ".join([*(type(v).__name__ for v in self.args), *(f"{name}=…" for name in self.named)])
             raise ValueError(
@@ -103,7 +104,7 @@ class SampleBatch:
                 "forward=lambda model, batch: …"
             )
         try:
-            return model(*self.args, **self.named) if forward is None else forward(model, self.whole)
+            return _logits(model(*self.args, **self.named) if forward is None else forward(model, self.whole))
         except (RuntimeError, IndexError, ValueError, AssertionError, TypeError) as error:
             if not _is_torchs(error):  # the model's own fault
                 raise
@@ -116,13 +117,28 @@ class SampleBatch:
             ) from error
 
 
+def _logits(output: Any) -> Any:
+    """Of an output with fields, what a classifier is after: its logits, or the last features.
+
+    Of several outputs without names, the first that has more than one axis: a loss, which may stand before, has none.
+    """
+    if isinstance(output, torch.Tensor):
+        return output
+    fields = output if isinstance(output, Mapping) else getattr(output, "__dict__", {})
+    if isinstance(output, tuple | list):
+        fields = output._asdict() if hasattr(output, "_asdict") else dict(enumerate(output))
+    named = [v for k in ("logits", "last_hidden_state") if isinstance(v := fields.get(k), torch.Tensor)]
+    others = [v for v in fields.values() if isinstance(v, torch.Tensor) and v.ndim > 1]
+    return next(iter(named + others), stream(output))
+
+
 def _is_torchs(error: Exception) -> bool:
     """Whether torch's code raised the error, and not for want of memory: a layer of the model refused its arguments."""
     if isinstance(error, torch.OutOfMemoryError | NotImplementedError) or str(error).startswith("load_curve:"):
         return False
-    files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
-    # The recorder of calls looks on at functions.
-    return next(file for file in reversed(files) if os.path.basename(file) != "layers.py").startswith(_TORCH)
+    last = traceback.extract_tb(error.__traceback__)[-1].filename
+    # Or a function of torch's, which the recorder of calls has called, wherever the model calls it.
+    return last.startswith(_TORCH) or os.path.basename(last) == "layers.py"
 
 
 def misfit(function: Callable[..., Any], *args: Any, **named: Any) -> str:
@@ -345,9 +361,8 @@ class ClassIndex:
         if not every:
             return
         numbers = [name for name in self.number if isinstance(name, int) and not isinstance(name, bool)]
-        if numbers:
-            require_classes(np.array(numbers), self.n_classes or max(numbers) + 1, "load_curve: y: ")
-        require_classes(np.arange(len(self.number)), self.n_classes or 2, "load_curve: y: ")
+        known = self.n_classes or (max(numbers) + 1 if numbers else 2)
+        require_classes(np.array(numbers or range(len(self.number))), known, "load_curve: y: ")
 
 
 def class_names(labels: Any, what: str = "y") -> np.ndarray:

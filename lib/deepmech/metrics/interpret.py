@@ -289,7 +289,6 @@ def interpret(load: Any) -> Interpretation:
 is separated.
     """
     curve = load if isinstance(load, xr.DataArray) else xr.DataArray(checks.check_array("interpret: load", load))
-    alone = _dominated_layers(curve)
     if curve.ndim != 1:
         has = f"dimensions {curve.dims}" if curve is load else f"shape {curve.shape}"
         raise ValueError(f"interpret: load has {has}: give one curve, a number a layer; select or average the rest")
@@ -297,14 +296,14 @@ is separated.
         raise ValueError(
             f"interpret: load has {curve.size} layers: a shape has three or more: name more, load_curve(…, layers=[…])"
         )
-    dim = str(curve.dims[0])
-    noisy = _noisy_layers(curve)
+    curve = curve.rename({curve.dims[0]: "layer"})
+    alone, noisy = _dominated_layers(curve), _noisy_layers(curve)
     collapsed: tuple[str, ...] = ()
     finite = np.isfinite(curve.values)
     if not noisy and not finite.all() and finite.sum() > 2:
         collapsed = tuple(name for name, known in zip(_names(curve), finite, strict=True) if not known)
-        curve = curve.assign_coords({dim: _names(curve)})[finite]
-    bent, drop = float(curvature(curve, dim=dim)), float(descent(curve, dim=dim))
+        curve = curve.assign_coords(layer=_names(curve))[finite]
+    bent, drop = float(curvature(curve)), float(descent(curve))
     left_out = str(curve.attrs.get("left_out", ""))
     if noisy or not np.isfinite(bent):
         verdict: Verdict = "too few samples" if noisy else "no shape"
@@ -316,14 +315,14 @@ is separated.
     def word(bent: float, drop: float) -> Verdict:
         return "not falling" if drop < FALLS else "lazy" if bent > BEND else "over-noisy" if bent < -BEND else straight
 
-    bends, drops = (estimate(curve, of) if dim == "layer" else unknown("") for of in (curvature, descent))
+    bends, drops = estimate(curve, curvature), estimate(curve, descent)
     ends = bends.interval if bends.is_finite else (bent, bent)
     within = [b for b in (*ends, bent, 0.0) if ends[0] <= b <= ends[1]]
     candidates = tuple(
         dict.fromkeys(word(b, f) for b in within for f in (drop, *(drops.interval if drops.is_finite else ())))
     )
     verdict = word(bent, drop) if len(candidates) == 1 else "undecided"
-    work = steps(curve, dim=dim)
+    work = steps(curve)
     names, done = _names(work, first=1), np.clip(work.values, 0.0, None)
     best, rising = int(done.argmax()), work.values < -0.01 * spread
     rivals: tuple[str, ...] = ()
@@ -344,8 +343,7 @@ is separated.
 
 
 def _names(curve: xr.DataArray, first: int = 0) -> list[str]:
-    dim = curve.dims[0]
-    return [str(v) for v in (curve[dim].values if dim in curve.coords else range(first, first + curve.size))]
+    return [str(v) for v in (curve.layer.values if "layer" in curve.coords else range(first, first + curve.size))]
 
 
 def _dominated_layers(curve: xr.DataArray) -> tuple[str, ...]:

@@ -357,7 +357,7 @@ class LoadCurve:
             with evaluation(model):  # what is measured must not depend on whether somebody looked before
                 for some in (batch if self.how.forward else batch.head(), batch):
                     look = some.to(device, None)  # a copy: the model may work in place
-                    through = partial(_output, look, model, self.how.forward)
+                    through = partial(look.through, model, self.how.forward)
                     try:
                         found = select_layers(model, self.how.layers, through, look.main(model))
                         break
@@ -381,7 +381,7 @@ class LoadCurve:
         main = batch.main(model)
         run = partial(
             probe.run, torch.zeros(0) if main is None else main, len(batch),
-            partial(_output, batch, model, self.how.forward), pool=pooled if pool is not None or found.blocks else None,
+            partial(batch.through, model, self.how.forward), pool=pooled if pool is not None or found.blocks else None,
         )  # fmt: skip
         if callable(batch.labels):
             self.state.predicted = True
@@ -563,26 +563,6 @@ def masked_mean_pool(features: torch.Tensor, batch: Any) -> torch.Tensor:
     kept = (mask != 0)[..., None].to(features.dtype)
     mean: torch.Tensor = (features * kept).sum(1) / kept.sum(1).clamp(min=1)
     return mean
-
-
-def _output(batch: SampleBatch, model: nn.Module, forward: Forward | None) -> Any:
-    """What counts as the output of a model for a batch."""
-    return _logits(batch.through(model, forward))
-
-
-def _logits(output: Any) -> Any:
-    """Of an output with fields, what a classifier is after: its logits, or the last features.
-
-    Of several outputs without names, the first that has more than one axis: a loss, which may stand before, has none.
-    """
-    if isinstance(output, torch.Tensor):
-        return output
-    fields = output if isinstance(output, Mapping) else getattr(output, "__dict__", {})
-    if isinstance(output, tuple | list):
-        fields = output._asdict() if hasattr(output, "_asdict") else dict(enumerate(output))
-    named = [v for k in ("logits", "last_hidden_state") if isinstance(v := fields.get(k), torch.Tensor)]
-    others = [v for v in fields.values() if isinstance(v, torch.Tensor) and v.ndim > 1]
-    return next(iter(named + others), stream(output))
 
 
 def _place(model: nn.Module) -> tuple[torch.device, torch.dtype | None]:

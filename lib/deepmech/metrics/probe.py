@@ -23,21 +23,20 @@ from deepmech.metrics.separation import real_numbers
 __all__ = ["probe_error"]
 
 
-def probe_error(features: Any, targets: Any) -> Any:
+def probe_error(features: Any, targets: Any) -> float:
     """Root mean squared error of the best linear probe of ``targets``, on the very samples it is fitted to.
 
     Parameters
     ----------
     features
-        Shape (..., n, d): n samples of d features; leading axes are separate measurements, for example layers.
-        Computed in float64 whatever the precision; directions that are indistinguishable from a linear combination of
-        others at the precision *given* are left out.
+        Shape (n, d): n samples of d features. Computed in float64 whatever the precision; directions that are
+        indistinguishable from a linear combination of others at the precision *given* are left out.
     targets
         Real numbers, shape (n,).
 
     Returns
     -------
-    float, or ndarray of the leading shape
+    float
         In units of the targets, from 0 to their standard deviation (divided by n, not by n − 1). It does not change
         under invertible affine maps of the features. Features that tell nothing of the targets still fit them by
         chance: d independent ones leave a fraction 1 − d/(n − 1) of the variance on average, and none if d ≥ n − 1.
@@ -54,31 +53,23 @@ def probe_error(features: Any, targets: Any) -> Any:
     (0.0, 1.0)
     """
     x, y = real_numbers("probe_error: features", features), checks.check_array("probe_error: targets", targets)
-    if x.ndim < 2 or y.shape != (x.shape[-2],) or y.size == 0:
-        raise ValueError(
-            f"features have shape {x.shape}, targets {y.shape}: expected (..., samples, features), (samples,)"
-        )
+    if x.ndim != 2 or y.shape != x.shape[:1] or y.size == 0:
+        raise ValueError(f"features have shape {x.shape}, targets {y.shape}: expected (samples, features), (samples,)")
     if not (np.all(np.isfinite(x)) and np.all(np.isfinite(y))):
         raise ValueError("probe_error: features and targets must be finite; a network that diverged has no load curve")
+    resolution = np.finfo(x.dtype if x.dtype.kind == "f" else np.float64).eps * max(x.shape)
     scale = unit_scale(y)
     y = y * scale
-    resolution = np.finfo(x.dtype if x.dtype.kind == "f" else np.float64).eps * max(x.shape[-2:])
-    lead = x.shape[:-2]
-    out = np.empty(lead)
-    for index in np.ndindex(*lead):  # one at a time, so that a member's bits do not depend on its neighbours
-        out[index] = _error(x[index].astype(np.float64), y - y.mean(), resolution) / scale[0]
-    return out if lead else float(out)
-
-
-def _error(x: np.ndarray, y: np.ndarray, resolution: float) -> float:
+    y = y - y.mean()
+    x = x.astype(np.float64)
     x = x * unit_scale(x, axis=0)
     size = np.abs(x).max(axis=0, initial=0.0)
     x = x - x.mean(axis=0)
     width = np.sqrt(np.mean(x**2, axis=0))
     # A feature that is constant up to rounding is not stretched to unit width; dead units are of this kind.
     x = x[:, width > resolution * size] / width[width > resolution * size]
-    if x.size == 0:
-        return float(np.sqrt(np.mean(y**2)))
-    basis, spread, _ = np.linalg.svd(x, full_matrices=False)
-    basis = basis[:, spread > resolution * spread[0]]
-    return float(np.sqrt(np.mean((y - basis @ (basis.T @ y)) ** 2)))
+    if x.size:
+        basis, spread, _ = np.linalg.svd(x, full_matrices=False)
+        basis = basis[:, spread > resolution * spread[0]]
+        y = y - basis @ (basis.T @ y)
+    return float(np.sqrt(np.mean(y**2)) / scale[0])

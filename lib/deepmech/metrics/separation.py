@@ -46,16 +46,15 @@ def data_separation(
     metric: Metric = "D",
     n_classes: int | None = None,
     debias: bool = False,
-) -> Any:
+) -> float:
     """D (paper A, Eq. 3) or D̂ (Eq. 9) of labelled features.
 
     Parameters
     ----------
-    features : array_like or Tensor, (…, n, d)
-        Array or tensor, shape (..., n, d): n samples of d features; leading axes are separate measurements, for example
-        networks or layers. Accumulated in float64 whatever the input's precision, on the tensor's own device.
-    labels : array_like, (n,) or (…, n)
-        Integers 0 … K − 1, shape (n,), or (..., n) with the leading axes of ``features``.
+    features : array_like or Tensor, (n, d)
+        n samples of d features. Accumulated in float64 whatever the input's precision, on the tensor's own device.
+    labels : array_like, (n,)
+        Integers 0 … K − 1.
     metric : str
         ``"D"`` or ``"D_hat"``. D is invariant under rotations, shifts and a common scale of the features. D̂ is, too,
         and with fewer features than classes (Σ_b invertible) under every invertible linear map; with more features the
@@ -67,7 +66,7 @@ def data_separation(
 
     Returns
     -------
-    float, or ndarray of the leading shape
+    float
         Dimensionless (natural logarithm of a ratio of variances).
 
     Raises
@@ -83,21 +82,12 @@ def data_separation(
     """
     x = features if isinstance(features, torch.Tensor) else real_numbers("features", features)
     y = class_labels(labels)
-    if x.ndim < 2:
-        raise ValueError(f"features have shape {tuple(x.shape)}: expected (..., samples, features)")
-    lead = tuple(x.shape[:-2])
-    if y.shape != (x.shape[-2],) and y.shape != (*lead, x.shape[-2]):
-        raise ValueError(f"labels have shape {y.shape}: expected {(x.shape[-2],)} or {(*lead, x.shape[-2])}")
-    if y.size == 0 or y.min() < 0:
-        raise ValueError(f"labels: {'none given' if y.size == 0 else y.min()}; expected integers 0 … K − 1")
-    classes = int(y.max()) + 1 if n_classes is None else n_classes
+    if y.size == 0:
+        raise ValueError("labels: none given; expected integers 0 … K − 1")
     if n_classes is None:
-        require_classes(y, classes)
-    out = np.empty(lead)
-    for index in np.ndindex(*lead):  # one at a time, so that a member's bits do not depend on its neighbours
-        moments = ClassMoments(classes, metric)
-        out[index] = moments.update(_in_range(x[index]), y if y.ndim == 1 else y[index]).separation(debias)
-    return out if lead else float(out)
+        n_classes = int(y.max()) + 1
+        require_classes(y, n_classes)
+    return ClassMoments(n_classes, metric).update(_in_range(x), y).separation(debias)
 
 
 Metric = Literal["D", "D_hat"]
