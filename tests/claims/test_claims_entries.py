@@ -1,5 +1,6 @@
 """Verdicts follow by rule: checked against the rules' definitions, then through the display and its record."""
 
+import html
 import json
 import re
 
@@ -225,4 +226,6 @@ def test_a_null_that_does_better_somewhere_decides_before_one_that_cannot_be_tol
 
 def test_what_was_chosen_after_the_number_was_seen_stands_on_the_card():
     late = [one for one in claims.claims().values() if one.after_seeing]
-    assert late and all(one.after_seeing in entry_of(one.id, not_testable="why")._repr_html_() for one in late)
+    assert late and all(
+        html.escape(one.after_seeing) in entry_of(one.id, not_testable="why")._repr_html_() for one in late
+    )
