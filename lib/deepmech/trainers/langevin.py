@@ -31,25 +31,31 @@ DIVERGED = 1e6
 """A network with a weight beyond this has diverged."""
 COLLAPSED = 1e-4
 """With weight decay, a network whose weights all lie below this only decays: its gradient is of their sixth power."""
-#: What every variable is, as its ``long_name``.
-LONG_NAMES = {
-    "loss": "loss without weight decay",
-    "data_loss": "loss without weight decay",
-    "loss_waited": "loss at the start of a comparison",
-    "loss_history": "loss during the preparation",
-    "steps": "steps of the preparation",
-    "error": "share of training samples on the wrong side",
-    "norm": "root mean square weight",
-    "n_weights": "number of weights",
-    "state": "how the run ended",
-    "count": "weights in a group",
-    "within": "weights that moved less than a window",
-    "square": "sum of squared displacements",
-    "fourth": "sum of fourth powers of displacements",
-    "motility": "weights that moved so far",
-    "still": "weights that did not move",
-    "sigma": "standard deviation of weights at the first comparison",
-    "noise": "noise that a weight receives in a step",
+#: Variables of :func:`prepare`: what each is, as its ``long_name``, and the names of its own axes.
+PREPARED: dict[str, tuple[str, ...]] = {
+    "loss": ("loss with weight decay",),
+    "data_loss": ("loss without weight decay",),
+    "error": ("share of training samples on the wrong side",),
+    "norm": ("root mean square weight",),
+    "n_weights": ("number of weights",),
+    "loss_history": ("loss during the preparation", "record"),
+    "steps": ("steps of the preparation", "record"),
+    "state": ("how the run ended",),
+}
+#: So of :func:`walk`.
+WALKED: dict[str, tuple[str, ...]] = {
+    "count": ("weights in a group", "waiting", "layer", "alive"),
+    "within": ("weights that moved less than a window", "waiting", "time", "chi", "layer", "alive"),
+    "square": ("sum of squared displacements", "waiting", "time", "layer", "alive"),
+    "fourth": ("sum of fourth powers of displacements", "waiting", "time", "layer", "alive"),
+    "motility": ("weights that moved so far", "waiting", "motility_time", "bin"),
+    "still": ("weights that did not move", "waiting", "motility_time"),
+    "loss": ("loss without weight decay", "waiting", "time"),
+    "loss_waited": ("loss at the start of a comparison", "waiting"),
+    "sigma": ("standard deviation of weights at the first comparison",),
+    "noise": ("noise that a weight receives in a step",),
+    "n_weights": ("number of weights",),
+    "state": ("how the run ended",),
 }
 
 
@@ -226,10 +232,9 @@ def prepare(
             "loss": loss + half, "data_loss": loss, "error": start.error, "norm": float(np.sqrt((weights**2).mean())),
             "n_weights": len(weights), "loss_history": start.losses, "steps": start.steps, "state": start.state,
         })  # fmt: skip
-    axes: dict[str, tuple[str, ...]] = {"loss_history": ("record",), "steps": ("record",)}
-    long_names = {**LONG_NAMES, "loss": "loss with weight decay"}
     specs = {"dynamics": dynamics, "preparation": preparation}
-    return call.result(_stacked(rows, axes), {}, long_names, data, dynamics.dtype, [engine], {}, **specs)
+    variables, long_names = _stacked(rows, PREPARED)
+    return call.result(variables, long_names, {}, data, dynamics.dtype, [engine], {}, **specs)
 
 
 def walk(
@@ -340,12 +345,6 @@ def walk(
         return run_walk(group_members, starts, data, schedule, engine, call.device)
 
     rows = call.run(walked, _jobs(call, members, engine), "walks")
-    axes = {
-        "count": ("waiting", "layer", "alive"), "within": ("waiting", "time", "chi", "layer", "alive"),
-        "square": ("waiting", "time", "layer", "alive"), "fourth": ("waiting", "time", "layer", "alive"),
-        "motility": ("waiting", "motility_time", "bin"), "still": ("waiting", "motility_time"),
-        "loss": ("waiting", "time"), "loss_waited": ("waiting",),
-    }  # fmt: skip
     coords = {
         "waiting": list(waiting), "time": at, "chi": list(chi), "alive": [0, 1],
         "layer": np.arange(1, int(members[0].dynamics.hidden) + 2), "motility_time": list(motility_times),
@@ -353,7 +352,8 @@ def walk(
     }  # fmt: skip
     options = {"steps": steps, "waiting": waiting, "record": at, "chi": chi, "motility_times": motility_times}
     specs = {"dynamics": dynamics, "preparation": preparation}
-    return call.result(_stacked(rows, axes), coords, LONG_NAMES, data, dynamics.dtype, [engine], options, **specs)
+    variables, long_names = _stacked(rows, WALKED)
+    return call.result(variables, long_names, coords, data, dynamics.dtype, [engine], options, **specs)
 
 
 def _members(
@@ -389,18 +389,17 @@ def _jobs(call: TrainerRun, members: Sequence[WalkMember], engine: str) -> list[
     return call.jobs([member.shape if engine == "torch" else None for member in members])
 
 
-def _stacked(
-    rows: list[dict[str, Any]], axes: dict[str, tuple[str, ...]]
-) -> dict[str, tuple[np.ndarray, tuple[str, ...]]]:
-    """Every variable of all members, with the names of its axes after that of members."""
-    return {name: (np.array([row[name] for row in rows]), axes.get(name, ())) for name in rows[0]}
+def _stacked(rows: list[dict[str, Any]], table: dict[str, tuple[str, ...]]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Every variable of all members, with the names of its axes after that of members; and what each is."""
+    variables = {name: (np.array([row[name] for row in rows]), axes) for name, (_, *axes) in table.items()}
+    return variables, {name: what for name, (what, *_) in table.items()}
 
 
 def _windows(chi: Any) -> tuple[float, ...]:
-    values = np.asarray(chi) if isinstance(chi, Sequence | np.ndarray) else np.array(np.nan)
-    ok = values.ndim == 1 and values.dtype.kind in "iuf" and len(set(values.tolist())) == len(values) > 0
-    ok = ok and bool(np.all((values > 0) & (values < np.inf)))
-    checks.check("walk: chi", chi, ok, "a list of different numbers above 0, at least one")
+    allowed = "a list of different numbers above 0, at least one"
+    values = checks.check_array("walk: chi", chi, allowed)
+    ok = values.ndim == 1 and len(np.unique(values)) == len(values) > 0 and np.all((values > 0) & (values < np.inf))
+    checks.check("walk: chi", chi, ok, allowed)
     return tuple(values.tolist())
 
 

@@ -135,7 +135,7 @@ def train_lenet(
         variables["validation_loss"] = measured[..., 0], ("at_iteration",)
         variables["validation_accuracy"] = measured[..., 1], ("at_iteration",)
         coords["at_iteration"] = at
-    return call.result(variables, coords, LONG_NAMES, data, dtype, ["compiled"], {"record": at}, training=training)
+    return call.result(variables, LONG_NAMES, coords, data, dtype, ["compiled"], {"record": at}, training=training)
 
 
 def _until_divergence(

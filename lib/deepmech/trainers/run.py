@@ -179,8 +179,8 @@ class TrainerRun:
         return [done[i] for i in sorted(done)]
 
     def result(
-        self, variables: Mapping[str, tuple[Any, tuple[str, ...]]], coords: Mapping[Any, Any],
-        long_names: Mapping[str, str], data: Samples | SignedSamples, dtype: str, engines: Sequence[str],
+        self, variables: Mapping[str, tuple[Any, Sequence[str]]], long_names: Mapping[str, str],
+        coords: Mapping[Any, Any], data: Samples | SignedSamples, dtype: str, engines: Sequence[str],
         options: Mapping[str, Any], **specs: Spec,
     ) -> xr.Dataset:  # fmt: skip
         """The labelled result and where it comes from.

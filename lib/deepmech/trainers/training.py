@@ -232,7 +232,8 @@ def train(
     options = {
         "record": at, "metrics": metrics, "class_means": class_means, "layers": layers, "ensemble_size": ensemble_size,
     }  # fmt: skip
-    numbers = *to_variables(histories, at), LONG_NAMES, data, training.dtype, engines, options
+    variables, coords = to_variables(histories, at)
+    numbers = variables, LONG_NAMES, coords, data, training.dtype, engines, options
     result = call.result(*numbers, network=spec, training=training)
     why = sorted({why for _, why in chosen if why})
     return result.assign_attrs(fallback_reason=", ".join(why)) if why else result

@@ -9,14 +9,10 @@ networks are summed is for the libraries behind them to decide.
 from __future__ import annotations
 
 import copy
-import functools
-import importlib
 import pickle
 import random
-import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -128,13 +124,6 @@ def module_signature(module: nn.Module) -> tuple[Any, ...]:
     return tuple(parts)
 
 
-@functools.cache
-def _import_sympy() -> None:
-    """What torch imports at the first ``vmap``: it would leave its filter of warnings behind."""
-    with warnings.catch_warnings(), suppress(ImportError):
-        importlib.import_module("sympy")
-
-
 class ModuleEnsemble:
     """The states of several modules of one :func:`module_signature` beside one another.
 
@@ -143,7 +132,6 @@ class ModuleEnsemble:
     """
 
     def __init__(self, modules: Sequence[nn.Module], dtype: torch.dtype, device: str | torch.device = "cpu"):
-        _import_sympy()
         if len({module_signature(m) for m in modules}) > 1:
             raise ValueError(
                 "train: these modules differ in more than the values of their tensors, and cannot run together: train "
