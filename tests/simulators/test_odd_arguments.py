@@ -40,14 +40,13 @@ CALLS = {
         "truncation": None, "noise_decay": 0.0, "record": None, "start": None, "seed": 0,
     }),
     "averaged chain": (spring_block.averaged, {
-        "chain": CHAIN, "t_end": 0.1, "dt": 0.01, "substeps": 1, "record": None, "truncation": None,
+        "chain": CHAIN, "t_end": 0.1, "dt": 0.01, "record": None,
     }),
     "equilibrium": (spring_block.equilibrium, {"chain": CHAIN}),
-    "bounded noise": (spring_block.bounded_noise_equilibrium, {"chain": CHAIN, "dt": 0.1, "truncation": 1.0}),
     "energy": (spring_block.elastic_energy, {"position": xr.DataArray([0.0, 1.0], dims="block"), "stiffness": 1.0}),
     "friction": (spring_block.friction, FORCES),
-    "averaged friction": (spring_block.averaged_friction_force, FORCES | {"noise_bar": 0.1, "truncation": None}),
-    "effective friction": (spring_block.effective_friction, FORCES | {"noise_bar": 0.1, "truncation": None}),
+    "averaged friction": (spring_block.averaged_friction_force, FORCES | {"noise_bar": 0.1}),
+    "effective friction": (spring_block.effective_friction, FORCES | {"noise_bar": 0.1}),
     "elastic model": (lambda **a: elastic_sde.ElasticSDE(**a).gap(1.0), {
         "intra": 1.0, "inter": 0.0, "n_classes": 2, "n_features": 1, "structure": "isotropic", "noise": 1.0,
         "class_weights": None, "label_mixing": None, "effect_matrix": None,

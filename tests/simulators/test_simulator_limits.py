@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from deepmech.core.checks import MOST_STEPS
 from deepmech.simulators import brownian, elastic_sde, folding_ruler, spring_block
 from deepmech.simulators.brownian import Well, free_time
 from deepmech.simulators.elastic_sde import ElasticSDE
@@ -24,7 +23,6 @@ BEYOND = {
         lambda: spring_block.simulate(QUIET, 1e5, record=np.arange(1e5), n_runs=10**6), "n_runs = .*" + KEPT
     ),
     "averages": (lambda: spring_block.averaged(QUIET, 1e300), "t_end = .*" + STEPS),
-    "substeps": (lambda: spring_block.averaged(QUIET, 1e3, substeps=MOST_STEPS), "substeps = .*" + STEPS),
     "training": (lambda: elastic_sde.train_discrete(ElasticSDE(), [1.0], START, step=1e-300), "step = .*" + STEPS),
     "classes drawn": (lambda: elastic_sde.train_discrete(ElasticSDE(), [1e11], START, step=1.0), "step = .*" + KEPT),
     "classes": (

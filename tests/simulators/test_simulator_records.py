@@ -61,8 +61,7 @@ VERBS = {
         "record": [1.0, 2.0], "start": [0.1, 0.0, 0.3], "seed": 1,
     }, chain_again),
     "averaged chain": (spring_block.averaged, {"chain": CHAIN, "t_end": 2.0}, {
-        "chain": Chain(n_blocks=3, friction_right=0.01, noise_bar=0.2), "t_end": 3.0, "dt": 0.02, "substeps": 2,
-        "record": [1.0], "truncation": 1.0,
+        "chain": Chain(n_blocks=3, friction_right=0.01, noise_bar=0.2), "t_end": 3.0, "dt": 0.02, "record": [1.0],
     }, chain_again),
     "elastic": (elastic_sde.simulate, {"model": MODEL, "times": [1.0, 2.0], "start": START, "n_samples": 3}, {
         "model": ElasticSDE(intra=PowerLaw(over("scale", [1.0, 2.0]), 1.0)), "times": [1.5], "start": [[1.0], [0.0]],

@@ -7,7 +7,6 @@ import functools
 import operator
 import os
 from contextlib import suppress
-from numbers import Real
 from typing import Any, NoReturn
 
 import numpy as np
@@ -110,13 +109,9 @@ def check_ints(
 
 def is_real(value: Any) -> bool:
     """Whether ``value`` is a single real number that a float can hold, and neither a boolean nor a span of time."""
-    if isinstance(value, np.ndarray) and value.ndim == 0:
-        value = value[()]
-    if not isinstance(value, Real) or isinstance(value, bool | np.bool_ | np.timedelta64):
-        return False
-    with suppress(OverflowError):
-        float(value)
-        return True
+    with suppress(ValueError, TypeError):  # rows of different lengths, a Dataset
+        number = np.asarray(value)
+        return number.ndim == 0 and number.dtype.kind in "iuf"
     return False
 
 

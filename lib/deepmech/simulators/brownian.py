@@ -42,13 +42,13 @@ class Well(Spec):
 
     Parameters
     ----------
-    stiffness : number or DataArray
+    stiffness : number
         k ≥ 0, loss per weight squared; of weight decay, the regularisation λ.
-    temperature : number or DataArray
+    temperature : number
         T ≥ 0.
-    learning_rate : number or DataArray
+    learning_rate : number
         μ > 0, the step; μk < 2 or steps diverge.
-    n_data : number or DataArray
+    n_data : number
         P_D > 0; 1 gives the noise of App. F.
 
     Examples
@@ -63,11 +63,10 @@ class Well(Spec):
     n_data: float = 1.0
 
     def __post_init__(self) -> None:
-        for field in ("stiffness", "temperature", "learning_rate", "n_data"):
-            checks.check_real(f"Well.{field}", getattr(self, field), allowed="one finite number")
-        self.check("temperature", self.temperature >= 0, ">= 0")
-        self.check("learning_rate", self.learning_rate > 0, "> 0")
-        self.check("n_data", self.n_data > 0, "> 0")
+        checks.check_real("Well.stiffness", self.stiffness, allowed="one finite number")
+        checks.check_real("Well.temperature", self.temperature, 0, allowed="one finite number, >= 0")
+        for field in ("learning_rate", "n_data"):
+            checks.check_real(f"Well.{field}", getattr(self, field), np.nextafter(0, 1), allowed="one number > 0")
         self.check("stiffness", 0 <= self.stiffness * self.learning_rate < 2, ">= 0, and below 2 / learning_rate")
 
     @property
@@ -136,8 +135,7 @@ def free_time(window: float | np.ndarray, diffusion: float, level: float = 0.9) 
     if not ((windows >= 0).all() and (windows.mean(-1) > 0).all()):
         checks.raise_invalid("free_time: window", window, "> 0")
     checks.check_real("free_time: diffusion", diffusion, 0, allowed=">= 0")
-    if not (checks.is_real(level) and 0 < level < 1):
-        checks.raise_invalid("free_time: level", level, "in (0, 1)")
+    checks.check_real("free_time: level", level, np.nextafter(0, 1), np.nextafter(1, 0), "in (0, 1)")
     share = float((windows > 0).mean(-1).min())
     if share <= level:
         raise ValueError(

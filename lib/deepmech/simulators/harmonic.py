@@ -46,8 +46,7 @@ class Displacement:
         >>> Displacement(np.array([0.0, 0.0, 3.0]), np.zeros(3)).overlap(1.0).round(3)
         np.float64(0.667)
         """
-        checks.check_real("overlap: window", window, allowed="> 0")
-        checks.check("overlap: window", window, window > 0, "> 0")
+        checks.check_real("overlap: window", window, np.nextafter(0, 1), allowed="> 0")
         spread = np.sqrt(2 * self.variance)
         constant = spread == 0
         left, right = (erf((window + side * self.mean) / np.where(constant, 1, spread)) for side in (1, -1))
@@ -134,14 +133,10 @@ class QuadraticLandscape:
         Displacement
             Of shape (n, N).
         """
-        checks.check_real("displacement: learning_rate", learning_rate, allowed="> 0")
-        checks.check("displacement: learning_rate", learning_rate, learning_rate > 0, "> 0")
+        checks.check_real("displacement: learning_rate", learning_rate, np.nextafter(0, 1), allowed="> 0")
         checks.check_real("displacement: diffusion", diffusion, 0, allowed=">= 0")
-        since, waited = (
-            checks.check_int("displacement: since", since, 0),
-            checks.check_int("displacement: waited", waited, 0),
-        )
-        checks.check("displacement: since", since, since <= waited, f"at most waited = {waited}")
+        waited = checks.check_int("displacement: waited", waited, 0)
+        since = checks.check_int("displacement: since", since, 0, waited)
         steps = checks.check_ints("displacement: times", times, 0)[:, None]
         x = learning_rate * self.curvature
         gone = self._decayed(x, steps)

@@ -9,7 +9,6 @@ from deepmech.simulators.spring_block.chain import Chain
 from deepmech.simulators.spring_block.simulate import averaged, simulate
 from deepmech.simulators.spring_block.theory import (
     averaged_friction_force,
-    bounded_noise_equilibrium,
     effective_friction,
     elastic_energy,
     equilibrium,
@@ -22,7 +21,6 @@ __all__ = [
     "Chain",
     "averaged",
     "averaged_friction_force",
-    "bounded_noise_equilibrium",
     "effective_friction",
     "elastic_energy",
     "equilibrium",

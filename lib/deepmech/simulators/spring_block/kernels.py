@@ -131,15 +131,14 @@ def compile_kernel(order: int) -> Callable[..., None]:
     @njit(**KERNEL, cache=True)
     def run_tile(
         out: Floats, steps: Ints, x: Floats, keys: Keys, purpose: Word, k: Floats, right: Floats, left: Floats,
-        damping: Floats, bar: Floats, decay: Floats, bound: float | None, dt: float, shared: bool, control: Ints,
+        damping: Floats, bar: Floats, decay: Floats, bound: float | None, dt: float, shared: bool, stop: Ints,
         v: Floats, z: Floats, words: Keys, now: Floats,
     ) -> None:  # fmt: skip
         """Advance one tile of chains from x and write positions after ``steps[r]`` steps to out[r].
 
         x : (L + 2, m), wall and target included, overwritten. out : (n_records, L + 2, m). bound : of the noise, or
-        None. control : (2,), the number of steps done (written) and whether to stop early (read), so that a long run
-        shows progress and can be interrupted. v : (L, m) velocities, z : (L + 4, m) noise,
-        words : (4, m), now : (m,); zero at first.
+        None. stop : (1,), whether to stop early (read), so that a long run can be interrupted. v : (L, m) velocities,
+        z : (L + 4, m) noise, words : (4, m), now : (m,); zero at first.
         """
         blocks, n = x.shape[0] - 2, x.shape[1]
         noisy = fades = False
@@ -160,10 +159,7 @@ def compile_kernel(order: int) -> Callable[..., None]:
             else:
                 with_mass(x, v, z, k, right, left, damping, now, dt, shared, order == SECOND)
             record = record_positions(out, steps, record, s + 1, x)
-            if s % 1024 == 1023:
-                control[0] = s + 1
-                if control[1] != 0:
-                    return
-        control[0] = steps[-1]
+            if s % 1024 == 1023 and stop[0] != 0:
+                return
 
     return run_tile

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any, Literal
 
 import numpy as np
@@ -108,20 +107,17 @@ def simulate(
     return result if record is not None else result.isel(time=0, drop=True)
 
 
-def averaged(chain: Chain, t_end: float, dt: float = 0.01, substeps: int = 1, record: Any = None,
-             truncation: float | None = None) -> xr.Dataset:  # fmt: skip
+def averaged(chain: Chain, t_end: float, dt: float = 0.01, record: Any = None) -> xr.Dataset:
     """The noise-averaged first-order chain, x'_ℓ = E σ(k(Lx)_ℓ + ε̄ζ), with ε̄ that of a step ``dt``.
 
     At fixed ε̄ the simulated chain tends to it as the step goes to 0, because a block takes many small kicks before its
-    spring force changes; independent and shared noise have the same limit. Runge–Kutta of order 4 with ``substeps``
-    steps in each ``dt``. Same result layout as :func:`simulate` with a single run.
+    spring force changes; independent and shared noise have the same limit. Runge–Kutta of order 4 with steps ``dt``.
+    Same result layout as :func:`simulate` with a single run.
 
     Parameters
     ----------
-    chain, t_end, dt, record, truncation
+    chain, t_end, dt, record
         As of :func:`simulate`.
-    substeps : int
-        Runge–Kutta steps in each ``dt``.
 
     Returns
     -------
@@ -139,12 +135,9 @@ def averaged(chain: Chain, t_end: float, dt: float = 0.01, substeps: int = 1, re
     >>> (x.diff("block").diff("block")).values.round(4)
     array([-0.04, -0.04, -0.04, -0.04, -0.04, -0.04, -0.04])
     """
-    grid, steps = _prepare(chain, t_end, dt, "first", 1, truncation, 0.0, record)
-    dt, substeps = float(dt), checks.check_int("averaged: substeps", substeps)
-    checks.check_steps("averaged: substeps", substeps, substeps * int(steps[-1]))
-    began = time.perf_counter()
+    grid, steps = _prepare(chain, t_end, dt, "first", 1, None, 0.0, record)
+    dt, began = float(dt), time.perf_counter()
     p = _arrays(grid, dt)
-    h = dt / substeps
     x = np.zeros((grid.n, chain.n_blocks + 2))
     x[:, -1] = p["target"]
     k, right, left, bar = (p[name][:, None] for name in ("stiffness", "right", "left", "bar"))
@@ -152,18 +145,17 @@ def averaged(chain: Chain, t_end: float, dt: float = 0.01, substeps: int = 1, re
     def velocity(x: np.ndarray) -> np.ndarray:
         v = np.zeros_like(x)
         force = k * (x[:, 2:] - 2 * x[:, 1:-1] + x[:, :-2])
-        v[:, 1:-1] = averaged_friction_force(force, right, left, bar, truncation)
+        v[:, 1:-1] = averaged_friction_force(force, right, left, bar)
         return v
 
     out = np.empty((grid.n, 1, len(steps), chain.n_blocks + 2))
     for s in tqdm(range(steps[-1] + 1), disable=None, leave=False):
         out[:, 0, steps == s] = x[:, None]
-        for _ in range(substeps):
-            a = velocity(x)
-            b = velocity(x + h / 2 * a)
-            c = velocity(x + h / 2 * b)
-            x = x + h / 6 * (a + 2 * b + 2 * c + velocity(x + h * c))
-    setting = {"t_end": t_end, "dt": dt, "substeps": substeps, "truncation": truncation, "averaged": True}
+        a = velocity(x)
+        b = velocity(x + dt / 2 * a)
+        c = velocity(x + dt / 2 * b)
+        x = x + dt / 6 * (a + 2 * b + 2 * c + velocity(x + dt * c))
+    setting = {"t_end": t_end, "dt": dt, "averaged": True}
     result = _dataset(chain, grid, out, steps * dt, setting, began, seed="none").isel(run=0, drop=True)
     return result if record is not None else result.isel(time=0, drop=True)
 
@@ -259,7 +251,9 @@ def _run_on_cores(
     width = max(1, min(4096 // (3 * rows), -(-n // n_cores), 128))
     out = np.empty((len(steps), n, rows))
 
-    def advance(begin: int, control: np.ndarray) -> None:
+    stop = np.zeros(1, np.int64)
+
+    def advance(begin: int) -> None:
         part = slice(begin, min(begin + width, n))
         x = np.zeros((rows, len(keys[part])))
         x[1:-1] = start[:, None]
@@ -269,30 +263,19 @@ def _run_on_cores(
         m = x.shape[1]
         run_tile(
             tile, steps, x, keys[part], np.uint64(stream_id("noise")), p["stiffness"], p["right"], p["left"],
-            p["damping"], p["bar"], p["decay"], bound, dt, shared, control,
+            p["damping"], p["bar"], p["decay"], bound, dt, shared, stop,
             np.zeros((rows - 2, m)), np.zeros((rows + 2, m)), np.zeros((4, m), np.uint64), np.zeros(m),
         )  # fmt: skip
         out[:, part] = tile.transpose(0, 2, 1)
 
-    _in_threads(advance, range(0, n, width), n_cores, int(steps[-1]))
-    return out
-
-
-def _in_threads(advance: Callable[[int, np.ndarray], None], begins: range, n_cores: int, n_steps: int) -> None:
-    """Run ``advance`` for every tile with progress on a terminal; an interrupt stops all within 1,024 steps."""
-    controls = np.zeros((len(begins), 2), np.int64)
+    begins = range(0, n, width)
     with ThreadPoolExecutor(n_cores) as pool:
-        jobs = [pool.submit(advance, b, c) for b, c in zip(begins, controls, strict=True)]
+        jobs = [pool.submit(advance, begin) for begin in begins]
         try:
-            with tqdm(total=len(begins) * n_steps, unit="steps", unit_scale=True, disable=None, leave=False) as bar:
-                waiting = set(jobs)
-                while waiting:
-                    _, waiting = wait(waiting, timeout=0.1, return_when=FIRST_EXCEPTION)
-                    bar.update(int(controls[:, 0].sum()) - bar.n)
-        except BaseException:
-            controls[:, 1] = 1
-            for job in jobs:
-                job.cancel()
+            for job in tqdm(as_completed(jobs), total=len(jobs), unit="tiles", disable=None, leave=False):
+                job.result()
+        except BaseException:  # an interrupt stops all within 1,024 steps
+            stop[0] = 1
+            pool.shutdown(cancel_futures=True)
             raise
-    for job in jobs:
-        job.result()
+    return out

@@ -80,7 +80,7 @@ def equilibrium(chain: Chain) -> xr.Dataset:
     """
     checks.check_type("equilibrium: chain", chain, Chain)
     k, y, mu = (xr.DataArray(v) for v in (chain.stiffness, chain.target, chain.friction_right))
-    block = _blocks(chain)
+    block = xr.DataArray(np.arange(chain.n_blocks + 2), dims="block")
     count = xr.DataArray(np.arange(chain.n_blocks + 1), dims="count")
     # Strict inequality, so that a block exactly at its threshold counts as stuck: both give the same positions.
     n = ((count * (count + 1) / 2 * mu < k * y) * count).max("count")
@@ -92,29 +92,20 @@ def equilibrium(chain: Chain) -> xr.Dataset:
     return with_attrs(result.transpose(..., "block"), ATTRS)
 
 
-def _mean_positive_part(shift: Any, noise_bar: Any, truncation: float | None) -> Any:
-    """E max(shift + ε̄ζ, 0) for ζ standard normal, or standard normal conditioned on |ζ| ≤ truncation."""
+def _mean_positive_part(shift: Any, noise_bar: Any) -> Any:
+    """E max(shift + ε̄ζ, 0) for ζ standard normal."""
     shift, scale = np.broadcast_arrays(np.asarray(shift, float), np.asarray(noise_bar, float))
     safe = np.where(scale > 0, scale, 1.0)
-    c = np.inf if truncation is None else truncation
-    a = np.clip(-shift / safe, -c, c)  # the noise value from which the bracket is positive
+    a = -shift / safe  # the noise value from which the bracket is positive
+    density = np.exp(-np.square(a) / 2) / np.sqrt(2 * np.pi)
     # Upper tails are taken as ndtr(-x): differences from 1 would lose every digit far out.
-    mass = 2 * ndtr(c) - 1
-    mean = (safe * (_density(a) - _density(c)) + shift * (ndtr(-a) - ndtr(-c))) / mass
-    return np.where(scale > 0, mean, np.maximum(shift, 0.0))
+    return np.where(scale > 0, safe * density + shift * ndtr(-a), np.maximum(shift, 0.0))
 
 
-def _density(x: Any) -> Any:
-    return np.exp(-np.square(x) / 2) / np.sqrt(2 * np.pi)
-
-
-def averaged_friction_force(
-    force: Any, friction_right: Any, friction_left: Any, noise_bar: Any, truncation: float | None = None
-) -> Any:
+def averaged_friction_force(force: Any, friction_right: Any, friction_left: Any, noise_bar: Any) -> Any:
     """E σ(z + ε̄ζ), the mean velocity of a block under spring force z and step noise ε̄.
 
-    It vanishes at z = (μ→ − μ←)/2 for every ε̄ > 0 when the noise is unbounded (Eq. 8 without its limit), and on an
-    interval of z when |ζ| ≤ ``truncation`` and ε̄·truncation < (μ→ + μ←)/2. Arrays broadcast.
+    It vanishes at z = (μ→ − μ←)/2 for every ε̄ > 0 (Eq. 8 without its limit). Arrays broadcast.
 
     Parameters
     ----------
@@ -124,8 +115,6 @@ def averaged_friction_force(
         μ→ and μ←, ≥ 0.
     noise_bar : array_like or DataArray
         ε̄ ≥ 0, force.
-    truncation : float, optional
-        Bound on |ζ|; None for none.
 
     Returns
     -------
@@ -141,15 +130,12 @@ def averaged_friction_force(
         "averaged_friction_force", force=force, friction_right=friction_right, friction_left=friction_left,
         noise_bar=noise_bar,
     )  # fmt: skip
-    truncation = _checked_truncation("averaged_friction_force", truncation)
-    right = _mean_positive_part(force - friction_right, noise_bar, truncation)
-    left = _mean_positive_part(-force - friction_left, noise_bar, truncation)
-    return right - left
+    return _mean_positive_part(force - friction_right, noise_bar) - _mean_positive_part(
+        -force - friction_left, noise_bar
+    )
 
 
-def effective_friction(
-    force: Any, friction_right: Any, friction_left: Any, noise_bar: Any, truncation: float | None = None
-) -> Any:
+def effective_friction(force: Any, friction_right: Any, friction_left: Any, noise_bar: Any) -> Any:
     """μ_eff = E[z − σ(z + ε̄ζ) | σ ≠ 0]: what friction takes from a spring force z, given that the block moves.
 
     The paper prints the opposite sign; its own limits, μ→ at ε̄ → 0 (for z ≥ μ→) and (μ→ − μ←)/2 at ε̄ → ∞, need this
@@ -157,7 +143,7 @@ def effective_friction(
 
     Parameters
     ----------
-    force, friction_right, friction_left, noise_bar, truncation
+    force, friction_right, friction_left, noise_bar
         As of :func:`averaged_friction_force`.
 
     Returns
@@ -172,63 +158,15 @@ def effective_friction(
     """
     given = {"force": force, "friction_right": friction_right, "friction_left": friction_left, "noise_bar": noise_bar}
     force, right, left, scale = np.broadcast_arrays(*real_values("effective_friction", **given))
-    truncation = _checked_truncation("effective_friction", truncation)
-    c = np.inf if truncation is None else truncation
     safe = np.where(scale > 0, scale, 1.0)
-    mass = 2 * ndtr(c) - 1
 
     def probability(gap: Any) -> Any:  # that the noise exceeds gap
-        noisy = (ndtr(-np.clip(gap / safe, -c, c)) - ndtr(-c)) / mass
-        return np.where(scale > 0, noisy, gap < 0)
+        return np.where(scale > 0, ndtr(-gap / safe), gap < 0)
 
     moves = probability(right - force) + probability(left + force)
-    mean = averaged_friction_force(force, right, left, scale, truncation)
+    mean = averaged_friction_force(force, right, left, scale)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(moves > 0, force - mean / moves, np.nan)
-
-
-def bounded_noise_equilibrium(chain: Chain, dt: float, truncation: float) -> xr.DataArray:
-    """Δd = d_{ℓ+1} − d_ℓ at which a chain with bounded noise |ζ| ≤ ``truncation`` comes to rest, all blocks moving.
-
-    Blocks are pulled down from Δd > μ→/k and stop when even the largest kick cannot move them, kΔd + ε̄c = μ→, unless
-    they reach the balance of both frictions first:
-
-        kΔd = max(μ→ − ε̄c, (μ→ − μ←)/2).
-
-    The load curve is concave, linear or convex as ε̄c is below, at or above μ→ (for μ← > μ→): this is the phase
-    boundary in closed form.
-
-    Parameters
-    ----------
-    chain : Chain
-        With noise.
-    dt : float
-        Step η, of which ε̄ depends.
-    truncation : float
-        c, in standard deviations.
-
-    Returns
-    -------
-    DataArray
-        Over the chain's dimensions, length.
-
-    Raises
-    ------
-    ValueError
-        If ``dt`` is not positive and finite, or ``truncation`` negative.
-
-    Examples
-    --------
-    >>> chain = Chain(friction_right=0.02, friction_left=0.1, noise_bar=0.01)
-    >>> round(float(bounded_noise_equilibrium(chain, dt=0.01, truncation=1.0)), 12)
-    0.01
-    """
-    checks.check_type("bounded_noise_equilibrium: chain", chain, Chain)
-    checks.check_real("bounded_noise_equilibrium: dt", dt, np.nextafter(0, 1), allowed="positive and finite")
-    checks.check_real("bounded_noise_equilibrium: truncation", truncation, 0, allowed="zero or positive, and finite")
-    kick = chain.noise_bar_at(dt) * truncation
-    right, left = xr.DataArray(chain.friction_right), xr.DataArray(chain.friction_left)
-    return xr.DataArray(np.maximum(right - kick, (right - left) / 2) / chain.stiffness)
 
 
 def elastic_energy(position: xr.DataArray, stiffness: Number) -> xr.DataArray:
@@ -262,17 +200,3 @@ def elastic_energy(position: xr.DataArray, stiffness: Number) -> xr.DataArray:
     (position,) = real_values("elastic_energy", position=position)
     checks.check_numbers("elastic_energy", stiffness=stiffness)
     return 0.5 * stiffness * (position.diff("block") ** 2).sum("block")
-
-
-def _checked_truncation(caller: str, truncation: Any) -> float | None:
-    """None, or a bound in standard deviations."""
-    if truncation is None:
-        return None
-    return checks.check_real(
-        f"{caller}: truncation", truncation, np.nextafter(0, 1), allowed="positive and finite, or None"
-    )
-
-
-def _blocks(chain: Chain) -> xr.DataArray:
-    block = np.arange(chain.n_blocks + 2)
-    return xr.DataArray(block, dims="block", coords={"block": block})
