@@ -30,8 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="deepmech")
-    if (here := str(Path.cwd())) not in sys.path:
-        sys.path.append(here)  # last: nothing in it is taken for a module of somebody else
+    see_this_folder()
     options = parser().parse_args(arguments)
     try:
         return options.run(options)
@@ -118,8 +117,6 @@ def _sweep(options: argparse.Namespace) -> int:
     from deepmech.core import provenance
     from deepmech.sweeps import run, sweep_at
 
-    if options.sweep or options.trust:
-        see_this_folder()
     sweep = sweep_named(options.sweep) if options.sweep else sweep_at(options.store, options.trust)
     pool: AbstractContextManager[Executor | None] = nullcontext()
     if options.workers > 1:

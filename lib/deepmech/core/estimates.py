@@ -102,11 +102,11 @@ class Estimate:
     def __hash__(self) -> int:
         return hash(self._content())
 
-    def _content(self) -> tuple[Any, ...]:
-        """All fields as hashable values."""
-        ends = (None, None) if self.difference is None else self.difference
-        numbers = (self.value, self.low, self.high, self.null, *ends)
-        return (*map(_hashable, numbers), self.n, self.reason)
+    def _content(self) -> str:
+        """All fields as text; equal for equal numbers of any type, nan among them, and of two zeros one."""
+        numbers = (self.value, self.low, self.high, self.null, *(self.difference or ()))
+        arrays = [x if x is None else (xr.DataArray(x).astype(float) + 0.0).drop_attrs().rename(None) for x in numbers]
+        return repr(([x if x is None else x.to_dict() for x in arrays], self.n, self.reason))
 
     def __str__(self) -> str:
         """Two decimals, with a true minus sign; the interval where there is one number, and it is known.
@@ -120,18 +120,6 @@ class Estimate:
             return f"{np.size(self.value)} estimates"
         ends = " [{}, {}]".format(*map(two_decimals, self.interval)) if self.is_finite else ""
         return two_decimals(self.value) + ends
-
-
-def _hashable(numbers: Any) -> Any:
-    """Numbers with their shape and labels; equal for equal numbers of any type, nan among them."""
-    if numbers is None:
-        return None
-    labels: tuple[Any, ...] = ()
-    if isinstance(numbers, xr.DataArray):
-        coords = sorted(numbers.coords.items(), key=lambda named: str(named[0]))
-        labels = (numbers.dims, *((str(name), c.dims, tuple(c.values.ravel().tolist())) for name, c in coords))
-    values = np.asarray(numbers, float) + 0.0  # of two zeros one
-    return labels, values.shape, np.where(np.isnan(values), np.nan, values).tobytes()
 
 
 def two_decimals(value: float) -> str:
@@ -406,10 +394,8 @@ def crossing(x: Any, y: Any, level: float = 0.0, *, direction: str, last: bool =
     >>> crossing([0, 1, 2], curve, direction="falls"), crossing([0, 1, 2], curve, direction="rises")
     (1.5, nan)
     """
-    x, y = (
-        checks.check_array("crossing: x", x).astype(float),
-        checks.check_array("crossing: y", y).astype(float) - checks.check_real("crossing: level", level),
-    )
+    x = checks.check_array("crossing: x", x)
+    y = checks.check_array("crossing: y", y) - checks.check_real("crossing: level", level)
     if x.ndim != 1 or x.shape != y.shape:
         raise ValueError(f"crossing: x {x.shape} and y {y.shape}: give two equal lengths")
     if direction not in ("falls", "rises", "either"):

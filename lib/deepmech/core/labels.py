@@ -59,10 +59,10 @@ def over(name: str, values: Any) -> xr.DataArray:
             checks.raise_invalid(
                 f"over({name!r}): values", values, "whole numbers of which one type of 64 bits holds all"
             )
-    if array.ndim != 1 or array.dtype.kind not in "biufU" or len(kinds := _kinds(values)) > 1 or "\0" in kinds:
+    if array.ndim != 1 or array.dtype.kind not in "biufU" or _mixed(values):
         checks.raise_invalid(
             f"over({name!r}): values", values,
-            "a one-dimensional sequence of real numbers, of texts (without NUL), or of booleans, not mixed",
+            "a one-dimensional sequence of real numbers, of texts, or of booleans, not mixed",
         )  # fmt: skip
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
     found = xr.DataArray(array, dims=(name,), coords={name: array}, name=name)
@@ -70,14 +70,12 @@ def over(name: str, values: Any) -> xr.DataArray:
     return found
 
 
-def _kinds(values: Any) -> set[str]:
-    """Which kinds of values a list mixes, of which NumPy would make one: all texts, say."""
+def _mixed(values: Any) -> bool:
+    """Whether a list mixes kinds of values of which NumPy would make one: all texts, say."""
     if isinstance(values, np.ndarray | xr.DataArray):
-        values = values[:0].tolist() if values.dtype.kind != "U" else values.tolist()
+        return False
     kinds = {type(one.item() if isinstance(one, np.generic) else one) for one in values}
-    named = {"text" if issubclass(k, str) else "boolean" if k is bool else "number" for k in kinds}
-    # NumPy cuts a text's last NULs, and a file cuts a text at its first.
-    return named | {"\0"} if "text" in named and any("\0" in str(one) for one in values) else named
+    return len({"text" if issubclass(k, str) else "boolean" if k is bool else "number" for k in kinds}) > 1
 
 
 def _check_labels(owner: str, array: xr.DataArray) -> None:

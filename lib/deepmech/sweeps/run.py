@@ -23,7 +23,16 @@ from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from deepmech.core import checks, provenance
-from deepmech.sweeps.store import Store, as_stored, read_manifest, remove_stale, require_kept, start_store
+from deepmech.sweeps.store import (
+    Store,
+    as_stored,
+    read_manifest,
+    remove_stale,
+    require_kept,
+    same_variable,
+    start_store,
+)
+from deepmech.sweeps.store import equal_bits as equal_bits
 from deepmech.sweeps.sweep import Sweep
 
 
@@ -421,39 +430,23 @@ def join(chunks: Sequence[xr.Dataset]) -> xr.Dataset:
 def _require_alike(sweep: Sweep, one: xr.Dataset, two: xr.Dataset) -> None:
     """A ValueError unless two chunks differ in the numbers of their cells alone: joined, they would be other numbers,
     and which depended on how cells were cut into chunks."""
-    for name in sorted({*one.variables, *two.variables} - {"cell"}, key=str):
-        kinds = [_in_words(chunk, name) for chunk in (one, two)]
-        if kinds[0] == kinds[1] and "cell" not in one[name].dims and not equal_bits(one[name].values, two[name].values):
-            kinds = ["some values", "others"]
-        if kinds[0] != kinds[1]:
+    a, b = (chunk.isel(cell=slice(0)) for chunk in (one, two))
+    for name in sorted({*a.variables, *b.variables} - {"cell"}, key=str):
+        if not same_variable(name, a, b):
             raise ValueError(
-                f"sweep {sweep.name!r}: {name!r} is {kinds[0]} in cells {sweep.describe(one['cell'].values.tolist())}, "
-                f"and {kinds[1]} in cells {sweep.describe(two['cell'].values.tolist())}. {sweep.compute} must return "
-                f"the same variables, of the same types, for all cells"
+                f"sweep {sweep.name!r}: {name!r} is {_in_words(name, a)} in cells "
+                f"{sweep.describe(one['cell'].values.tolist())}, and {_in_words(name, b)} in cells "
+                f"{sweep.describe(two['cell'].values.tolist())}. {sweep.compute} must return the same variables, of "
+                "the same types, for all cells"
             )
 
 
-def _in_words(chunk: xr.Dataset, name: Any) -> str:
-    """All about a variable but the numbers of cells."""
+def _in_words(name: Any, chunk: xr.Dataset) -> str:
     if name not in chunk.variables:
         return "missing"
     variable = chunk.variables[name]
-    kind = "text" if variable.dtype.kind in "OTU" else str(variable.dtype)
-    sizes = ", ".join(f"{d}: {n}" if d != "cell" else "cell" for d, n in variable.sizes.items())
-    attributes = "; ".join(f"{key} = {value!r}" for key, value in sorted(variable.attrs.items()))
-    return f"{'a coordinate ' * (name in chunk.coords)}of type {kind} ({sizes}{'; ' * bool(attributes)}{attributes})"
-
-
-def equal_bits(one: np.ndarray, two: np.ndarray) -> bool:
-    """Whether two arrays are equal bit by bit; all not-a-numbers count as one value."""
-    # Words come back from a file as another kind of array; numbers never do.
-    kinds = {one.dtype.kind, two.dtype.kind}
-    if one.shape != two.shape or (len(kinds) > 1 and not kinds <= set("UOT")):
-        return False
-    if kinds != {"f"}:
-        return bool(np.array_equal(one, two))
-    # +0 and -0 compare equal but are different bits.
-    return bool(np.all(np.isnan(one) & np.isnan(two) | (one == two) & (np.signbit(one) == np.signbit(two))))
+    values = "" if "cell" in variable.dims else f", {np.array2string(variable.values, threshold=9)}"
+    return f"of type {variable.dtype} over {dict(variable.sizes)} with {variable.attrs}{values}"
 
 
 def unfold(sweep: Sweep, cells: xr.Dataset) -> xr.Dataset:
