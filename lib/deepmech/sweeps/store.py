@@ -73,7 +73,7 @@ def read_netcdf(source: Path | BytesIO) -> xr.Dataset:
 
 def as_stored(dataset: xr.Dataset) -> xr.Dataset:
     """``dataset`` with texts as wide as the longest, numbers in attributes as Python's own, and no wishes how a file
-    should hold it; a ValueError for objects that are no text."""
+    should hold it; a ValueError for what is neither number nor boolean nor text."""
     dataset = dataset.drop_encoding()
     for name, variable in dataset.variables.items():
         attrs = {k: v if isinstance(v, str) else _plain(v) for k, v in variable.attrs.items()}
@@ -83,8 +83,10 @@ def as_stored(dataset: xr.Dataset) -> xr.Dataset:
                 raise ValueError(f"{name!r} holds objects: give numbers, booleans, or texts without NUL")
             text = (variable.dims, np.array(texts, str).reshape(variable.shape), attrs)
             dataset = dataset.assign_coords({name: text}) if name in dataset.coords else dataset.assign({name: text})
-        else:
+        elif variable.dtype.kind in "biuf":
             dataset[name].attrs = attrs
+        else:
+            raise ValueError(f"{name!r} is of type {variable.dtype}: give real numbers, booleans or texts")
     dataset.attrs = {k: v.item() if isinstance(v, np.generic) else v for k, v in dataset.attrs.items()}
     return dataset
 
@@ -99,12 +101,14 @@ def require_kept(dataset: xr.Dataset) -> None:
 
     Examples
     --------
-    >>> require_kept(xr.Dataset(coords={"learning rate": 0.1}))
+    >>> require_kept(xr.Dataset({"lost": ("cell", [0, 1], {"dtype": "bool"})}))
     Traceback (most recent call last):
-    ValueError: 'learning rate' would come back as something else
+    ValueError: 'lost' would come back as something else
     """
     try:
-        file = read_netcdf(BytesIO(to_netcdf(dataset)))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", xr.SerializationWarning)
+            file = read_netcdf(BytesIO(to_netcdf(dataset)))
         lost = [name for name in dataset.variables if not same_variable(name, dataset, file)]
     except Exception as error:
         raise ValueError(str(error)) from error
