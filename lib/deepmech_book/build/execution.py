@@ -34,7 +34,6 @@ from deepmech_book.build.sources import BookError, Checkout, Source, format_dura
 
 __all__ = [
     "FIGURES",
-    "OUTPUT",
     "WIDGET",
     "BookEngine",
     "Client",
@@ -49,8 +48,6 @@ __all__ = [
 
 FIGURES = "figures"
 WIDGET = "application/vnd.jupyter.widget-view+json"
-#: Bytes that the outputs of a notebook may have; the longest page of the book has 1.5 million.
-OUTPUT = 2**25
 #: Characters of a line, and of an output, that a page shows: to colour one line, Sphinx takes the square of its length.
 LINE, TEXT = 5_000, 200_000
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -62,9 +59,8 @@ class NotebookFailed(Exception):
 
 
 class Client(PapermillNotebookClient):
-    """Ends the notebook when a cell is over its time, or all cells so far over their output."""
+    """Says in words why a notebook ended early, and lets a fork be its kernel."""
 
-    written = 0
     mark = ""
     server: Server | None = None
 
@@ -85,18 +81,8 @@ class Client(PapermillNotebookClient):
             why = f"it was stopped after {took} (deepmech's option --cell-minutes sets another limit)"
         except DeadKernelError:
             why = "its kernel died (killed from outside, or the memory was full)"
-            if self.written > OUTPUT:
-                why = f"it was stopped: the outputs of a notebook may have {OUTPUT >> 20} MB"
         self.shutdown_kernel = "immediate"
         raise NotebookFailed(f"{place(self.nb.cells, cell)}{why}")
-
-    def process_message(self, message: Any, *rest: Any, **how: Any) -> Any:
-        if self.written <= OUTPUT:
-            self.written += sum(map(len, message.get("buffers", []))) + len(str(message["content"]))
-            if self.written <= OUTPUT:
-                return super().process_message(message, *rest, **how)
-            end(self.mark)  # a cell that only prints would hear of nothing else
-        return None
 
 
 class BookEngine(Engine):
