@@ -74,7 +74,7 @@ def result(tmp_path):
     path = tmp_path / "result.ipynb"
     keys.figures(path).mkdir()
     (keys.figures(path) / "01.csv").write_text("array,value\ndata,2\n")
-    made = {"parts": {"results": {}}, "date": "2026-01-01", "figures": keys.contents(keys.figures(path))}
+    made = {"parts": {"results": {}}, "date": "2026-01-01", "figures": keys.tree_digest(keys.figures(path))}
     cells = [{"cell_type": "markdown", "metadata": {}, "source": "0.5 ± 0.1 µm"}]
     write_whole(path, keys.sealed({"cells": cells, "nbformat": 4, "metadata": {"deepmech": made}}))
     return path

@@ -263,16 +263,6 @@ def test_an_output_that_cannot_be_sent_is_told(checkout):
         run(checkout)
 
 
-def test_a_page_that_removes_or_changes_a_shipped_result_is_named_at_once(checkout):
-    (checkout.book / "results").mkdir()
-    for spoil in ("unlink()", "write_text('other')"):
-        (checkout.book / "results" / "x-0123456789abcdef.nc").write_text("a result")
-        code = f"from pathlib import Path\nPath('book/results/x-0123456789abcdef.nc').{spoil}"
-        write_notebooks(checkout, a=notebook_text(code))
-        with pytest.raises(BookError, match=r"while springs/a ran, book/results/x-\w+\.nc was changed or"):
-            run(checkout)
-
-
 def test_two_builds_do_not_work_in_one_checkout(checkout):
     from deepmech_book.build.site import build_lock
 

@@ -152,7 +152,7 @@ def execute(
             "parameters": {**source.parameters, **parameters},
             "seconds": round(notebook["metadata"]["papermill"]["duration"], 1),
             "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
-            "figures": keys.contents(figures),
+            "figures": keys.tree_digest(figures),
             "results": results,
             "machine": f"{provenance.processor()}, {provenance.cores()} cores, {threads} threads of libraries",
             "versions": provenance.versions_in_words(),

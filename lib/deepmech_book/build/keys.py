@@ -21,7 +21,6 @@ from deepmech_book.build.sources import Checkout, Source
 
 __all__ = [
     "changed",
-    "contents",
     "executed",
     "figures",
     "parts",
@@ -93,12 +92,6 @@ def figures(path: Path) -> Path:
     return path.with_suffix(".figures")
 
 
-def contents(folder: Path) -> dict[str, str]:
-    """Digests of the files in a folder of figures, by name; none, if it is not there."""
-    names = sorted(os.listdir(folder)) if folder.is_dir() else []
-    return {name: _sha256((folder / name).read_bytes()) if (folder / name).is_file() else "" for name in names}
-
-
 def _sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
@@ -127,7 +120,7 @@ def executed(path: Path) -> dict[str, Any] | None:
         notebook = json.loads(text)
         made = notebook["metadata"]["deepmech"]
         whole = _SEAL.format(_NONE).join(text.rsplit(_SEAL.format(made["sha256"]), 1))
-        if _sha256(whole.encode()) != made["sha256"] or made["figures"] != contents(figures(path)):
+        if _sha256(whole.encode()) != made["sha256"] or made["figures"] != tree_digest(figures(path)):
             return None
         return notebook if made["parts"]["results"] is not None else None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):

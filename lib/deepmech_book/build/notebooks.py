@@ -26,7 +26,6 @@ __all__ = [
     "execute_notebooks",
     "executions",
     "page_runs",
-    "stamps",
     "thread_limits",
 ]
 
@@ -128,7 +127,6 @@ def executions(
     # Where stored results lie, and where long sweeps keep what they have computed.
     where = {"DEEPMECH_RESULTS": checkout.book / "results", "DEEPMECH_STORES": checkout.generated / ".stores"}
     environment = {**thread_limits(provenance.cores() // jobs), **{k: str(v) for k, v in where.items()}}
-    shipped = stamps(checkout.book / "results")
     from deepmech_book.build import kernels  # slow to import, and a book that is up to date does without
 
     # What all pages share takes longer to import than what one needs.
@@ -162,10 +160,6 @@ def executions(
             say(f"{place} executed in {format_duration(page_run.notebook['metadata']['deepmech']['seconds'])}")
             if keys.changed(checkout, page_run.notebook, page_run.parts):
                 say(f"{words}: something it depends on changed while it ran; the next run executes it again")
-            if lost := [
-                name for name, stamp in shipped.items() if stamps(checkout.book / "results").get(name) != stamp
-            ]:
-                raise BookError(f"while {words} ran, book/results/{lost[0]} was changed or removed: restore it")
             yield page_run
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
@@ -186,11 +180,6 @@ def completed(futures: Iterable[Future[Any]]) -> Iterator[Future[Any]]:
     while waiting:
         done, waiting = wait(waiting, timeout=1, return_when=FIRST_COMPLETED)
         yield from done
-
-
-def stamps(folder: Path) -> dict[str, tuple[int, int]]:
-    """Size and time of every shipped result in a folder."""
-    return {path.name: (path.stat().st_size, path.stat().st_mtime_ns) for path in folder.glob("*.nc")}
 
 
 def thread_limits(threads: int) -> dict[str, str]:

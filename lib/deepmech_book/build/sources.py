@@ -23,7 +23,6 @@ __all__ = [
     "NAMES",
     "PROFILES",
     "REFERENCE",
-    "SUFFIXES",
     "BookError",
     "Checkout",
     "Source",
@@ -45,7 +44,6 @@ MADE_PAGES = ("status", "scoreboard", "papers", "formulas", "gallery")
 REFERENCE = "api/"
 #: Parameters that say which, not how many: they may be 0.
 NAMES = ("number", "seed")
-SUFFIXES = {".md": "md:myst", ".py": "py:percent"}
 
 
 class BookError(ValueError):
@@ -104,8 +102,7 @@ class Checkout:
         listed = [page.removeprefix("generated/") for page in self.pages if page.startswith("generated/")]
         listed = [name for name in listed if name not in MADE_PAGES and not name.startswith(REFERENCE)]
         folder = self.root / "notebooks"
-        files = [path.relative_to(folder) for path in folder.glob("*/*") if path.suffix in SUFFIXES]
-        there = {path.with_suffix("").as_posix() for path in files}
+        there = {path.relative_to(folder).with_suffix("").as_posix() for path in folder.glob("*/*.md")}
         if absent := [name for name in listed if name not in there]:
             raise BookError(f"_toc.yml lists {', '.join(absent)}, but notebooks/ has no such file")
         if extra := sorted(there - set(listed)):
@@ -124,12 +121,10 @@ class Checkout:
 
     def source(self, name: str) -> Source:
         """Read and check one notebook, once."""
-        for suffix, fmt in SUFFIXES.items():
-            path = self.root / "notebooks" / f"{name}{suffix}"
-            if name not in self._sources and path.is_file():
-                self._sources[name] = read(name, path, fmt)
         if name not in self._sources:
-            raise BookError(f"notebook {name!r} is not in notebooks/")
+            if not (path := self.root / "notebooks" / f"{name}.md").is_file():
+                raise BookError(f"notebook {name!r} is not in notebooks/")
+            self._sources[name] = read(name, path)
         return self._sources[name]
 
     def profile(self, profile: str) -> dict[str, dict[str, Any]]:
@@ -199,7 +194,7 @@ class Source:
         return [c for c in self.notebook.cells if "parameters" in c.metadata.get("tags", [])]
 
 
-def read(name: str, path: Path, fmt: str) -> Source:
+def read(name: str, path: Path) -> Source:
     """Read a Jupytext notebook and check what the build relies on: it has kernelspec python3, a title, and one cell of
     parameters, which sets names to plain values and begins with ``profile``. Otherwise a BookError."""
     # A grammar of addresses that takes seconds to build, for a check of jsonschema's that no notebook needs.
@@ -207,7 +202,7 @@ def read(name: str, path: Path, fmt: str) -> Source:
     import jupytext
 
     try:
-        notebook = jupytext.read(path, fmt=fmt)
+        notebook = jupytext.read(path, fmt="md:myst")
     except Exception as error:  # whatever its readers of YAML, text and Markdown make of it
         raise BookError(f"notebook {name}: cannot be read ({error})") from None
     source = Source(name, notebook, {})
