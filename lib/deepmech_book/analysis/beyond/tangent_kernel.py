@@ -150,11 +150,11 @@ def ratios(effects_of: xr.Dataset, measure: Callable[[xr.Dataset, str], xr.DataA
     )
 
 
-def elasticity(effects_of: Mapping[str, xr.Dataset], model: str = "L") -> Estimate:
-    """β/α by one model over ``source`` and ``data``, with intervals over groups; nan where nothing was measured."""
+def elasticity(effects_of: Mapping[str, xr.Dataset]) -> Estimate:
+    """β/α by the L-model over ``source`` and ``data``, with intervals over groups; nan where nothing was measured."""
 
     def share(one: xr.Dataset, source: str) -> xr.DataArray:
-        at = one.sel(source=source, model=model, drop=True)
+        at = one.sel(source=source, model="L", drop=True)
         return at.inter / at.intra
 
     sources = (INFERRED, FIRST_ORDER, WHOLE)
@@ -167,11 +167,11 @@ def elasticity(effects_of: Mapping[str, xr.Dataset], model: str = "L") -> Estima
     return stack(rows, along="data")
 
 
-def sizes(effects_of: Mapping[str, xr.Dataset], model: str = "L") -> pd.DataFrame:
-    """α and β per 1,000 iterations, and β/α, as a table: a row for each source, columns for each data set."""
+def sizes(effects_of: Mapping[str, xr.Dataset]) -> pd.DataFrame:
+    """α and β by the L-model per 1,000 iterations, and β/α: a row for each source, columns for each data set."""
     tables = {}
     for title, one in effects_of.items():
-        at = one.sel(model=model).isel({"of": 0})
+        at = one.sel(model="L").isel({"of": 0})
         columns = {"α": 1000 * at.intra, "β": 1000 * at.inter}
         words = {name: [f"{float(v):.2g}" for v in column] for name, column in columns.items()}
         words["β/α"] = [f"{float(v):.2f}" for v in at.inter / at.intra]

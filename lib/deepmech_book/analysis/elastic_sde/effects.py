@@ -21,9 +21,9 @@ START = 100
 """Iterations at the beginning whose mean stands for t = 0. Single means are too noisy: logits start near zero."""
 
 
-def step_of(means: xr.DataArray | xr.Dataset, time: str = "time") -> float:
+def step_of(means: xr.DataArray | xr.Dataset) -> float:
     """Iterations from one recorded time to the next."""
-    return float(np.diff(means[time].values[:2])[0])
+    return float(np.diff(means["time"].values[:2])[0])
 
 
 def window_of(means: xr.DataArray | xr.Dataset, iterations: int) -> int:
@@ -97,12 +97,12 @@ def _integrals(means: xr.DataArray, model: Model, start: int) -> xr.Dataset:
     return both.where(np.isfinite(both)).interpolate_na("time", fill_value="extrapolate")
 
 
-def without_groups(result: xr.Dataset, mean: str = "group_mean") -> tuple[xr.DataArray, xr.DataArray]:
+def without_groups(result: xr.Dataset) -> tuple[xr.DataArray, xr.DataArray]:
     """Class means in coarse blocks of time: over all trials, and without each group of them in turn (``group``).
 
     A group holds ten trials or so, and their mean scatters about symmetrically.
     """
-    groups = result[mean].rename(slow_time="time")
+    groups = result["group_mean"].rename(slow_time="time")
     return groups.mean("group").astype(float), leave_one_out(groups.astype(float), "group")
 
 

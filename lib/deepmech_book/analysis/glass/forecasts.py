@@ -13,8 +13,8 @@ from deepmech.metrics.relaxation import decorrelation_time
 from deepmech_book.sweeps.glass.walks import PAPER_WINDOW
 
 
-def curve_errors(walked: xr.Dataset, foretold: xr.DataArray, window: int = PAPER_WINDOW) -> xr.DataArray:
-    """Largest distance of overlaps from foretold ones over the times that the walks reached.
+def curve_errors(walked: xr.Dataset, foretold: xr.DataArray) -> xr.DataArray:
+    """Largest distance of overlaps from foretold ones, in the paper's window, over the times that the walks reached.
 
     Parameters
     ----------
@@ -22,16 +22,14 @@ def curve_errors(walked: xr.Dataset, foretold: xr.DataArray, window: int = PAPER
         Of walks: ``overlap`` (seed, temperature, waiting, time, chi).
     foretold : DataArray
         Overlaps with the same dimensions, and perhaps others.
-    window : int
-        Place of the window along ``chi``.
 
     Returns
     -------
     DataArray
         Without time and window, of differences in [0, 1].
     """
-    apart = abs(walked.overlap.isel(chi=window, drop=True) - foretold.isel(chi=window, drop=True))
-    return apart.max("time").rename("distance of overlaps").assign_attrs(units="1")
+    real, said = (one.isel(chi=PAPER_WINDOW, drop=True) for one in (walked.overlap, foretold))
+    return abs(real - said).max("time").rename("distance of overlaps").assign_attrs(units="1")
 
 
 def in_their_place(walked: Mapping[str, xr.Dataset], foretold: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
@@ -50,11 +48,11 @@ def of_other_networks(walked: xr.Dataset) -> xr.DataArray:
     return others
 
 
-def errors_by_kind(walked: xr.Dataset, foretold: xr.Dataset, window: int = PAPER_WINDOW) -> xr.DataArray:
+def errors_by_kind(walked: xr.Dataset, foretold: xr.Dataset) -> xr.DataArray:
     """:func:`curve_errors` of all kinds of forecast, and of :func:`of_other_networks` as one more."""
     others = of_other_networks(walked).expand_dims(kind=["other networks"])
     both = xr.concat([foretold.overlap, others], "kind", join="inner", coords="minimal", compat="override")
-    return curve_errors(walked, both, window)
+    return curve_errors(walked, both)
 
 
 def times(overlap: xr.DataArray) -> xr.DataArray:
@@ -67,14 +65,14 @@ def times(overlap: xr.DataArray) -> xr.DataArray:
     return xr.apply_ufunc(one, overlap, input_core_dims=[["time"]], vectorize=True, output_dtypes=[float])
 
 
-def time_errors(walked: xr.Dataset, foretold: xr.Dataset, window: int = PAPER_WINDOW) -> xr.DataArray:
+def time_errors(walked: xr.Dataset, foretold: xr.Dataset) -> xr.DataArray:
     """Size of log₁₀ of foretold by walked τ₉₀, (kind, seed): median over temperatures and waits.
 
     A forecast is read as long as the walk's record is. Where only one of the two crosses within the record, the
     record's end stands for the other; where neither does, both agree that nothing happens: the pair is left out.
     """
-    real = walked.overlap.isel(chi=window, drop=True)
-    said = foretold.overlap.isel(chi=window, drop=True).where(np.isfinite(real))
+    real, said = (one.overlap.isel(chi=PAPER_WINDOW, drop=True) for one in (walked, foretold))
+    said = said.where(np.isfinite(real))
     end = real.time.where(np.isfinite(real)).max("time")
     a, b = times(real), times(said)
     off: xr.DataArray = abs(xr.apply_ufunc(np.log10, b.fillna(end) / a.fillna(end)))
@@ -100,7 +98,7 @@ def table_of_errors(walked: Mapping[str, xr.Dataset], foretold: Mapping[str, xr.
     return pd.DataFrame(means).rename_axis("foretold by")
 
 
-def drawn(overlap: xr.DataArray, temperatures: Sequence[float], window: int = PAPER_WINDOW) -> xr.DataArray:
+def drawn(overlap: xr.DataArray, temperatures: Sequence[float]) -> xr.DataArray:
     """Overlaps after the first wait, mean over networks, at some temperatures: (temperature, time)."""
-    first = overlap.isel(waiting=0, chi=window, drop=True).sel(temperature=list(temperatures))
+    first = overlap.isel(waiting=0, chi=PAPER_WINDOW, drop=True).sel(temperature=list(temperatures))
     return first.mean("seed", keep_attrs=True).transpose("temperature", "time").dropna("time")

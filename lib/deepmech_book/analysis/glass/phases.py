@@ -54,16 +54,16 @@ def runs(
     return {phase: run for phase, run in made.items() if run.sizes["seed"]}
 
 
-def survivors(run: xr.Dataset, level: float = LEARNT) -> xr.Dataset:
+def survivors(run: xr.Dataset) -> xr.Dataset:
     """Survivors: initial conditions that diverged at no temperature, and whose network has learnt.
 
-    It has if its data loss where the comparison begins is below ``level`` (½ at the origin), where it is coldest.
+    It has if its data loss where the comparison begins is below :data:`LEARNT` (½ at the origin), where coldest.
     Attributes ``left_out`` and ``fallen`` say how many diverged, and how many more lie at the origin. A ValueError if
     no network survives.
     """
     dims = [d for d in run.diverged.dims if d != "seed"]
     sound = ~run.diverged.any(dims)
-    learnt = run.loss_waited.isel(waiting=0, drop=True).min(dims) < level
+    learnt = run.loss_waited.isel(waiting=0, drop=True).min(dims) < LEARNT
     if not (good := sound & learnt).any():
         raise ValueError(
             f"{sweep_of(run).name}: of {good.size} initial conditions {int((~sound).sum())} diverged, the others lie "
@@ -128,9 +128,9 @@ def times_of_phases(runs: Mapping[str, xr.Dataset], e_fold: bool = False) -> xr.
     return beside({phase: times(run, level=level) for phase, run in runs.items()}, "phase")
 
 
-def free_overlaps(run: xr.Dataset, window: int = PAPER_WINDOW) -> xr.DataArray:
-    """The overlap of free walks at each temperature, in the window of every initial condition."""
-    sizes = window_size(run, window).transpose("seed", "temperature")
+def free_overlaps(run: xr.Dataset) -> xr.DataArray:
+    """The overlap of free walks at each temperature, in the paper's window of every initial condition."""
+    sizes = window_size(run).transpose("seed", "temperature")
     at = list(enumerate(run.temperature.values))
     rows = [[free_overlap(run.time.values, row[k], diffusion(float(t))) for k, t in at] for row in sizes.values]
     return xr.DataArray(rows, {**sizes.coords, "time": run.time}, ("seed", "temperature", "time"))

@@ -84,15 +84,12 @@ def modes(run: xr.Dataset, temperature: float, n_null: int = 200) -> DipTest:
     return dip_test(unbinned(counts.values, MOTILITY_EDGES), Stream.of("dips", 0), n_null)
 
 
-def scales(run: xr.Dataset, temperature: float, apart: bool = True) -> tuple[np.ndarray, np.ndarray]:
+def scales(run: xr.Dataset, temperature: float) -> tuple[np.ndarray, np.ndarray]:
     """Root mean square displacement and number of weights of every group that moved, initial conditions not pooled.
 
-    Parameters
-    ----------
-    apart : whether weights at silent units are groups of their own; else there is one group per layer.
+    A group is a layer's weights, those at silent units apart.
     """
     one = run[["end_square", "end_count"]].isel(waiting=0).sel(temperature=temperature)
-    one = one if apart else one.sum("alive", skipna=False)
     square, count = one.end_square.values.ravel(), one.end_count.values.ravel()
     moved = (count > 0) & (square > 0)
     return np.sqrt(square[moved] / count[moved]), count[moved].astype(int)
@@ -113,12 +110,12 @@ def gaussian_motilities(run: xr.Dataset, temperatures: Sequence[float]) -> xr.Da
     return motilities(made)
 
 
-def grouped_dips(run: xr.Dataset, temperature: float, apart: bool = True) -> np.ndarray:
+def grouped_dips(run: xr.Dataset, temperature: float) -> np.ndarray:
     """Dips of log₁₀|Δw| of as many Gaussian weights, in the groups of :func:`scales`, of 19 draws, rising.
 
     What lies above all of them has a chance of one in twenty where the groups are all there is.
     """
-    size, count = scales(run, temperature, apart)
+    size, count = scales(run, temperature)
     n = int(count.sum())
     stream = Stream.of("groups", n)
     each = np.log10(np.repeat(size, count))
