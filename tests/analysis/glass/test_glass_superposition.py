@@ -22,7 +22,8 @@ def test_free_walks_of_all_temperatures_lie_on_their_curve():
         "colder ones outlast the record"
     )
     gap = abs(curves - superposition.free_master(laid.rescaled))
-    assert float(gap.max()) < 2e-3 and laid.spread < 1e-3 and laid.quality > 0.999
+    in_steps = phases.overlaps(FREE).mean("seed").std("temperature")
+    assert float(gap.max()) < 2e-3 and laid.spread < 1e-3 < 0.1 < float(in_steps.max())
 
 
 def test_sliding_weights_do_not():
