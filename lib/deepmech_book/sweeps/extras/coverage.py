@@ -68,14 +68,19 @@ def features(
         ends = np.cumsum(np.arange(1, classes + 1)) * 2 / (classes * (classes + 1))
         labels = np.searchsorted(ends, (np.arange(n) + 0.5) / n)
     share = np.bincount(labels, minlength=classes) / n
-    means = stream.normal("means", 0, (classes, width))
-    means -= share @ means
-    means *= np.exp(-truth / 2) * np.sqrt(width / (share @ means**2).sum())
+    means = _means(stream, share, truth, width)
     if law == "heavy tails":
         noise = scipy.stats.t.ppf(stream.uniform("noise", 0, (n, width)), 3) / np.sqrt(3)
     else:
         noise = stream.normal("noise", 0, (n, width))
     return means[labels] + noise, labels
+
+
+def _means(stream: Stream, share: np.ndarray, truth: float, width: int) -> np.ndarray:
+    """Class means (class, width) drawn and scaled such that D is ``truth`` beside noise of variance 1."""
+    means = stream.normal("means", 0, (len(share), width))
+    means -= share @ means
+    return means * (np.exp(-truth / 2) * np.sqrt(width / (share @ means**2).sum()))
 
 
 def coverage(blocks: int = 10, draws: int = 100) -> Sweep:
@@ -136,10 +141,7 @@ def drawn_features(population: str, n: int, draw: int) -> tuple[np.ndarray, np.n
     share, stream = weights / weights.sum(), Stream.of("drawn samples", population, n, draw)
     labels = np.searchsorted(share.cumsum(), stream.uniform("labels", 0, n) * (1 - 1e-12))
     labels[: len(share)] = np.where(np.isin(np.arange(len(share)), labels), labels[: len(share)], np.arange(len(share)))
-    means = stream.normal("means", 0, (len(share), width))
-    means -= share @ means
-    means *= np.exp(-truth / 2) * np.sqrt(width / (share @ means**2).sum())
-    return means[labels] + stream.normal("noise", 0, (n, width)), labels
+    return _means(stream, share, truth, width)[labels] + stream.normal("noise", 0, (n, width)), labels
 
 
 def bootstrap(x: np.ndarray, y: np.ndarray, stream: Stream) -> np.ndarray:

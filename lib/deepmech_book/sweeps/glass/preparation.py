@@ -16,7 +16,7 @@ from deepmech.core.labels import over
 from deepmech.sweeps import Sweep
 from deepmech.trainers.langevin import Dynamics, Preparation, log_times, walk
 from deepmech_book.sweeps.glass.data import binary
-from deepmech_book.sweeps.glass.walks import RATE, in_single_precision, overlap_and_loss, phase_sweep
+from deepmech_book.sweeps.glass.walks import RATE, WHITENED, in_single_precision, overlap_and_loss, phase_sweep
 from deepmech_book.sweeps.policy import verification_policy
 
 LENGTHS = (420, 4_200, 42_000, 300_000, 1_260_000, 4_200_000)
@@ -47,8 +47,8 @@ def standard(
     return replace(like, name=f"glass-preparation-{dataset}", compute="glass.preparation", cells=cells, fixed=fixed)
 
 
-def full_size(temperatures: Sequence[float] = (0.1, 0.01, 1e-3, 0.0), n_seeds: int = 1) -> Sweep:
-    """Walks of the regularised phase at the paper's own size, with the program's inputs and start.
+def full_size() -> Sweep:
+    """A walk of the regularised phase at the paper's own size, with the program's inputs and start, by temperature.
 
     Width 30, P_D = 60,000, 7,000 epochs of training, 100,000 steps of which 20,000 are waited.
 
@@ -58,9 +58,8 @@ def full_size(temperatures: Sequence[float] = (0.1, 0.01, 1e-3, 0.0), n_seeds: i
     (1, 4)
     """
     data = {"name": "mnist", "n_data": 60_000, "whiten": False}
-    trained = {"gain": 1.0, "sgd_steps": LENGTHS[-1], "learning_rate": RATE, "descent_steps": 0}
-    name = "glass-paper-mnist"
-    return phase_sweep("regularised", data, temperatures, n_seeds, 100_000, (20_000,), trained, 30, name)
+    temperatures, name = (0.1, 0.01, 1e-3, 0.0), "glass-paper-mnist"
+    return phase_sweep("regularised", data, temperatures, 1, 100_000, (20_000,), width=30, name=name)
 
 
 def by_size() -> dict[int, Sweep]:
@@ -82,8 +81,7 @@ def by_size() -> dict[int, Sweep]:
         16_000: (15, few, 6, 20_000, [10_000]),
         60_000: (30, [0.1, *few[:4], 1e-8, 0.0], 4, 12_500, [10_000]),
     }
-    trained = {"gain": 6**0.5, "sgd_steps": 200_000, "learning_rate": 0.02, "descent_steps": 2000}
-    sizes = {}
+    trained, sizes = WHITENED["regularised"], {}
     for n, (width, chi, n_seeds, steps, waiting) in settings.items():
         data = {"name": "mnist", "n_data": n, "whiten": True}
         name = f"glass-scaling-{n}-mnist"
