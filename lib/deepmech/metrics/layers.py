@@ -83,19 +83,20 @@ class CallRecorder(TorchFunctionMode):
 
     Of modules, when they begin and when they end; and, with ``functions``, of activation functions outside of
     activation modules. The name of such a call is that of the module around it and its own, ``"block1.relu()"``, or
-    ``"relu()"`` in the model itself.
+    ``"relu()"`` in the model itself. Calls of one name are numbered from 1.
     """
 
     def __init__(self, modules: Mapping[str, nn.Module], functions: bool = True) -> None:
         super().__init__()
         self.modules, self.functions = dict(modules), functions
         self.inside: list[str] = []
+        self.counts = Counter[str]()  # of calls that have ended
         self._hooks = ExitStack()
 
-    def on_enter(self, name: str, args: tuple[Any, ...]) -> None:
-        """A module begins, with these arguments."""
+    def on_enter(self, name: str, number: int, args: tuple[Any, ...]) -> None:
+        """A module begins its call of this number, with these arguments."""
 
-    def on_exit(self, name: str, args: tuple[Any, ...], result: Any) -> None:
+    def on_exit(self, name: str, number: int, args: tuple[Any, ...], result: Any) -> None:
         """A module, or a function, has returned this."""
 
     def on_product(self, one: torch.Tensor, other: torch.Tensor) -> None:
@@ -117,11 +118,15 @@ class CallRecorder(TorchFunctionMode):
 
     def _begin(self, name: str, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.inside.append(name)
-        self.on_enter(name, (*args, *kwargs.values()))
+        self.on_enter(name, self.counts[name] + 1, (*args, *kwargs.values()))
 
     def _end(self, name: str, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         self.inside.pop()
-        self.on_exit(name, (*args, *kwargs.values()), result)
+        self._ended(name, (*args, *kwargs.values()), result)
+
+    def _ended(self, name: str, args: tuple[Any, ...], result: Any) -> None:
+        self.counts[name] += 1
+        self.on_exit(name, self.counts[name], args, result)
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result, kwargs = func(*args, **(kwargs or {})), kwargs or {}
@@ -133,7 +138,7 @@ class CallRecorder(TorchFunctionMode):
             # Of a parameter it makes another, no features.
             of_features = not isinstance(_first(args), nn.Parameter)
             if of_features and (not around or not is_activation(self.modules[around])):
-                self.on_exit(f"{around}.{function.removesuffix('_')}{CALL}".lstrip("."), args, result)
+                self._ended(f"{around}.{function.removesuffix('_')}{CALL}".lstrip("."), args, result)
         return result
 
 
@@ -159,10 +164,9 @@ class LayerRecorder(CallRecorder):
         self.names: dict[tuple[str, int], list[str]] = {}
         for name, (module, call) in self.wanted.items():
             self.names.setdefault((module, call or 1), []).append(name)
-        self.watched = list(dict.fromkeys(module for module, _ in self.names if module not in _ENDS))
-        self.calls: dict[str, int] = {}
-        functions = any(name not in modules for name in self.watched)
-        super().__init__(modules if functions else {name: modules[name] for name in self.watched}, functions)
+        watched = [module for module, _ in self.names if module not in _ENDS]
+        functions = any(name not in modules for name in watched)
+        super().__init__(modules if functions else {name: modules[name] for name in watched}, functions)
 
     def run(
         self, inputs: Any, n: int, through: Callable[[], Any], collect: Callable[[str, Any], Any], pool: Any = None
@@ -171,13 +175,13 @@ class LayerRecorder(CallRecorder):
 
         What a layer returns, ``pool`` of it, goes to ``collect`` by the layer's name, as (n, numbers).
         """
-        before, self.calls = self.calls, dict.fromkeys(self.watched, 0)
+        before, self.counts = self.counts, Counter()
         self.n, self.collect, self.pool = n, collect, pool
         self._pass_on(INPUT, 1, inputs)
         output = through()
         self._pass_on(OUTPUT, 1, output)
         for name, (module, call) in self.wanted.items():
-            calls = self.calls.get(module, 1)
+            calls = 1 if module in _ENDS else self.counts[module]
             if abs(call) > calls or (call == 0 and calls != 1):
                 remedy = f"name its calls, {f'{module}:1'!r} to {f'{module}:{calls}'!r}" if calls else "leave it out"
                 raise ValueError(
@@ -197,15 +201,12 @@ class LayerRecorder(CallRecorder):
             return ""
         return type(self.modules[at]).__name__ if at in self.modules else at.rpartition(".")[2]
 
-    def on_enter(self, name: str, args: tuple[Any, ...]) -> None:
-        if name in self.calls:
-            self._pass_on(name, -self.calls[name] - 1, _first(args))
+    def on_enter(self, name: str, number: int, args: tuple[Any, ...]) -> None:
+        self._pass_on(name, -number, _first(args))
 
-    def on_exit(self, name: str, args: tuple[Any, ...], result: Any) -> None:
-        if name in self.calls:
-            self.calls[name] += 1
-            recurrent = isinstance(self.modules.get(name), nn.RNNBase) and self.pool is None
-            self._pass_on(name, self.calls[name], stream(result) if recurrent else result)
+    def on_exit(self, name: str, number: int, args: tuple[Any, ...], result: Any) -> None:
+        recurrent = isinstance(self.modules.get(name), nn.RNNBase) and self.pool is None
+        self._pass_on(name, number, stream(result) if recurrent else result)
 
     def _pass_on(self, module: str, call: int, value: Any) -> None:
         for name in self.names.get((module, call), ()):
@@ -240,6 +241,7 @@ class _Call:
     """The end of a call of a module, or of an activation function."""
 
     name: str
+    number: int
     first: Any  # tensor among its arguments
     result: Any
     inside: tuple[str, ...]  # modules around it
@@ -268,14 +270,13 @@ class _CallTable(CallRecorder):
 
     def __init__(self, modules: Mapping[str, nn.Module], run: Callable[[], Any], main: torch.Tensor | None) -> None:
         super().__init__(modules)
-        self.all, self.main = modules, main
+        self.main = main
         self.calls: list[_Call] = []
         with self:
             self.output = stream(run())
-        self.often = Counter(call.name for call in self.calls)
 
-    def on_exit(self, name: str, args: tuple[Any, ...], result: Any) -> None:
-        self.calls.append(_Call(name, _first(args), result, tuple(self.inside), _version(result)))
+    def on_exit(self, name: str, number: int, args: tuple[Any, ...], result: Any) -> None:
+        self.calls.append(_Call(name, number, _first(args), result, tuple(self.inside), _version(result)))
 
     def on_product(self, one: torch.Tensor, other: torch.Tensor) -> None:
         """Mark calls whose result, one number for many, scales features."""
@@ -286,14 +287,10 @@ class _CallTable(CallRecorder):
                     if features and call.result.numel() < large.numel():
                         call.gate = large.shape[2:].numel()
 
-    def named(self, keep: Callable[[_Call], bool] = lambda call: True) -> dict[str, int]:
-        """Calls by the names of layers, with the number of the call where there are several, and their places."""
-        so_far, out = Counter[str](), {}
-        for at, call in enumerate(self.calls):
-            so_far[call.name] += 1
-            if keep(call):
-                out[f"{call.name}:{so_far[call.name]}" if self.often[call.name] > 1 else call.name] = at
-        return out
+    def named(self, keep: Callable[[_Call], bool]) -> list[str]:
+        """Calls by the names of layers, with the number of the call where there are several."""
+        calls = filter(keep, self.calls)
+        return [f"{call.name}:{call.number}" if self.counts[call.name] > 1 else call.name for call in calls]
 
 
 def select_layers(
@@ -328,9 +325,9 @@ def select_layers(
 
 def _default(seen: _CallTable) -> Selection:
     """The input, or what a normalisation or an embedding makes of it, and every activation in order."""
-    modules, main = seen.all, seen.main
+    modules, main = seen.modules, seen.main
     active = {name for name, module in modules.items() if is_activation(module)}
-    silent = [f"{name!r} ({type(modules[name]).__name__})" for name in modules if name in active - seen.often.keys()]
+    silent = [f"{name!r} ({type(modules[name]).__name__})" for name in modules if name in active - seen.counts.keys()]
     real = main is not None and main.is_floating_point()
     kinds = _NORMALISATIONS if real else (nn.Embedding, nn.EmbeddingBag)
     calls = [call for call in seen.calls if call.name.endswith(CALL) or call.name in active]
@@ -338,17 +335,18 @@ def _default(seen: _CallTable) -> Selection:
     gates = _gates([call for call in calls if call not in last], seen)
     found = seen.named(lambda call: call in calls and call not in last and call not in gates)
     ends = [INPUT] if real else []
+    made, scaled = (checks.join_repr(seen.named(some.__contains__)) for some in (last, gates))
     if not found:
         trained = {name for name, m in modules.items() if next(m.parameters(recurse=False), None) is not None}
         own = seen.named(lambda call: call.name in trained or call in last)
-        only = f"; {_named(seen, last)} makes the output, which is no layer by default" if last else ""
+        only = f"; {made} makes the output, which is no layer by default" if last else ""
         raise ValueError(
             "load_curve: this model has no activation to choose by default; give layers='blocks', or name the layers, "
             f"layers={[*ends, *own]}, say; there are {_listing(modules)}{only}"
         )
     first = seen.named(lambda call: isinstance(modules.get(call.name), kinds) and _is_all(call.first, main))
     # What a curve over activations leaves out: those inside of modules that compute out of sight.
-    recurrent = [name for name, module in modules.items() if name in seen.often and isinstance(module, nn.RNNBase)]
+    recurrent = [name for name, module in modules.items() if name in seen.counts and isinstance(module, nn.RNNBase)]
     left_out = [f"activations that are never called: {_few(silent)}"] if silent else []
     if recurrent:
         places = ", ".join(f"{type(modules[n]).__name__} {n!r}" for n in recurrent[: checks.FEW])
@@ -358,8 +356,8 @@ def _default(seen: _CallTable) -> Selection:
         )
     begin = "what a first normalisation or embedding makes of the input" if first else "the input" if real else ""
     words = [", then ".join(filter(None, [begin, "each activation in the order of calls"]))]
-    words += [f"without {_named(seen, last)}, which makes the output"] if last else []
-    words += [f"without gates, which scale features: {_named(seen, gates)}"] if gates else []
+    words += [f"without {made}, which makes the output"] if last else []
+    words += [f"without gates, which scale features: {scaled}"] if gates else []
     return Selection((*(first or ends), *found), "; ".join(words), "; ".join(left_out))
 
 
@@ -381,15 +379,11 @@ def _gates(calls: Sequence[_Call], seen: _CallTable) -> list[_Call]:
             while gate > call.positions == 1 and before >= 0 and calls[before].positions == 1:
                 found.append(calls[before])
                 before -= 1
-    kinds = {call: [type(seen.all[name]) for name in call.inside] for call in calls}
+    kinds = {call: [type(seen.modules[name]) for name in call.inside] for call in calls}
     kind = {call: own[-1] for call, of in kinds.items() if (own := [k for k in of if k not in _CONTAINERS])}
     only = {kind[call] for call in found if call in kind}
     only -= {of for call, of in kind.items() if call not in found and call.positions > 1}
     return [call for call in calls if call in found or kind.get(call) in only]
-
-
-def _named(seen: _CallTable, calls: Sequence[_Call]) -> str:
-    return _few([repr(name) for name in seen.named(lambda call: call in calls)])
 
 
 def _few(names: Sequence[str]) -> str:
@@ -399,7 +393,7 @@ def _few(names: Sequence[str]) -> str:
 
 def _blocks(seen: _CallTable) -> Selection:
     """The repeated blocks: modules of one class, the outermost that repeats, from which features go to the next."""
-    modules, calls = seen.all, seen.often
+    modules, calls = seen.modules, seen.counts
     whole = {n: m for n, m in modules.items() if calls[n] and any(True for _ in m.children())}
     kinds: dict[Any, list[str]] = {}
     for name, module in whole.items():

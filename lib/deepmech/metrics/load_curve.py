@@ -290,14 +290,12 @@ class LoadCurve:
         """Forget all samples."""
         self.state = _State(ClassIndex(self.how.n_classes), GroupAssigner(self.how.groups, self.how.stratified))
 
-    def update(
-        self, x: Any, y: Any = None, batch_size: int = 1024, n_samples: int | None = None, units: Any = None
-    ) -> Self:
+    def update(self, x: Any, y: Any = None, units: Any = None) -> Self:
         """Take samples through the model: a batch or a whole loader, as for :func:`load_curve`.
 
         After an error everything is as it was before.
         """
-        batches = x if isinstance(x, Batches) else Batches(x, y, batch_size, n_samples, units)
+        batches = x if isinstance(x, Batches) else Batches(x, y, units=units)
         before, self.state = self.state, copy.deepcopy(self.state)
         try:
             self._take(batches)
