@@ -64,17 +64,17 @@ def test_time_of_a_free_walk(window, diffusion, level):
     exact = free_time(window, diffusion, level)
     times = exact * np.geomspace(1e-3, 1e3, 121)
     found = relaxation.decorrelation_time(times, free_overlap(times, window, diffusion), level)
-    assert found.state == "crossed" and found.low <= found.time
+    assert found.state == "crossed" and found.least == found.time
     assert found.time == pytest.approx(exact, rel=0.02)
     late = relaxation.decorrelation_time(times[:40], free_overlap(times[:40], window, diffusion), level)
-    assert late.state == "censored" and np.isnan(late.time) and late.low == times[39]
+    assert late.state == "censored" and np.isnan(late.time) and late.least == times[39]
     soon = relaxation.decorrelation_time(times[90:], free_overlap(times[90:], window, diffusion), level)
-    assert soon.state == "early" and soon.low == 0
+    assert soon.state == "early" and soon.least == 0
 
 
 def test_a_record_that_ends_ends_the_search():
     found = relaxation.decorrelation_time([1, 2, 3, 4], [1.0, 0.95, np.nan, 0.1])
-    assert found.state == "censored" and found.low == 2
+    assert found.state == "censored" and found.least == 2
 
 
 def test_exponents_and_their_intervals():

@@ -124,6 +124,19 @@ def test_whatever_layer_refuses_a_batch_the_batch_is_named(layer):
             load_curve(nn.Sequential(layer, nn.ReLU()), {"x": X}, Y, forward=lambda model, batch: model(batch["x"]))
 
 
+def test_a_function_that_the_model_calls_itself_names_the_batch_that_it_refuses():
+    class Functional(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.ones(5, 3))
+
+        def forward(self, x):
+            return torch.relu(x @ self.weight) @ self.weight.T
+
+    with pytest.raises(ValueError, match=r"does not take this batch, \(60, 8\) float32: mat1 and mat2"):
+        load_curve(Functional(), X, Y)
+
+
 Pair = namedtuple("Pair", "hidden logits")
 OUTPUTS = {
     "tuple": lambda z: (z, z[:, 0]), "loss first": lambda z: (z.sum(), z),
@@ -227,6 +240,8 @@ def test_blocks_and_masked_means():
             mean = torch.stack([rows[kept.bool()].mean(0) for rows, kept in zip(h, mask, strict=True)])
             by_hand.append(data_separation(mean, y))
     np.testing.assert_allclose(curve, by_hand, atol=1e-5)
+    again = load_curve(model, encoded, y, layers=curve.layer.values.tolist(), pool=masked_mean_pool)
+    xr.testing.assert_equal(again, curve)
     unmasked = load_curve(model, encoded, y, layers="blocks", pool=mean_pool)
     assert abs(float(unmasked[0] - curve[0])) > 1e-3
     seen = []

@@ -342,11 +342,7 @@ class LoadCurve:
         few = batches.taken != "all" and seen < state.notes.get("classes_known", 0)
         if seen > 1 and (few or (batches.taken == "the first" and in_runs)):
             of = f"{seen} of {known} classes" if few else f"{seen} classes, one after the other,"
-            warnings.warn(
-                f"load_curve: {of} are among the {state.samples} samples taken: shuffle the source, or take more of it",
-                PartialWarning,
-                stacklevel=_stack_level(),
-            )
+            _warn(f"{of} are among the {state.samples} samples taken: shuffle the source, or take more of it")
 
     def _select(self, model: nn.Module, batch: SampleBatch, device: torch.device) -> Selection:
         """The layers; found once, and again if the model has other modules than it had."""
@@ -363,7 +359,7 @@ class LoadCurve:
                         if some is batch:
                             raise
             if found.left_out:
-                warnings.warn(f"load_curve: {found.left_out}", PartialWarning, stacklevel=_stack_level())
+                _warn(found.left_out)
             self.selection = found, modules
         return self.selection[0]
 
@@ -581,9 +577,9 @@ def _place(model: nn.Module) -> tuple[torch.device, torch.dtype | None]:
     return next((p.device for p in parameters.values()), torch.device("cpu")), dtype
 
 
-def _stack_level() -> int:
-    """How far up the stack the caller of the library is."""
-    frame, depth = inspect.currentframe(), 0
+def _warn(message: str) -> None:
+    """Warn at the line that called the library."""
+    frame, depth = inspect.currentframe(), 1
     while frame is not None and frame.f_globals.get("__name__", "").startswith("deepmech."):
         frame, depth = frame.f_back, depth + 1
-    return depth
+    warnings.warn(f"load_curve: {message}", PartialWarning, stacklevel=depth)

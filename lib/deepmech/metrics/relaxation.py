@@ -29,15 +29,15 @@ class Crossing:
     ----------
     time : float
         Interpolated between the records before and after, in the units of these; nan if it is not between any.
-    low : float
-        Last record before.
+    least : float
+        The time; where there is none, what it exceeds: the last record, or 0 if it came before the first.
     state : str
-        ``"crossed"``; ``"censored"`` (it had not fallen by the last record, ``low``) or ``"early"`` (it had fallen at
-        the first record).
+        ``"crossed"``; ``"censored"`` (it had not fallen by the last record) or ``"early"`` (it had fallen at the first
+        record).
     """
 
     time: float
-    low: float
+    least: float
     state: str
 
 
@@ -83,8 +83,8 @@ def decorrelation_time(times: np.ndarray, overlap: np.ndarray, level: float = 0.
     if k == 0:
         return Crossing(np.nan, 0.0, EARLY)
     share = (overlap[k - 1] - level) / (overlap[k - 1] - overlap[k])
-    time = times[k - 1] * (times[k] / times[k - 1]) ** share
-    return Crossing(float(time), times[k - 1], CROSSED)
+    time = float(times[k - 1] * (times[k] / times[k - 1]) ** share)
+    return Crossing(time, time, CROSSED)
 
 
 def exponent(x: np.ndarray, y: np.ndarray) -> Estimate:
@@ -269,8 +269,8 @@ def decorrelation_times(overlap: xr.DataArray, level: float = 0.9) -> xr.Dataset
         curves = overlap.values[at]
         mean = decorrelation_time(overlap.time.values, curves.mean(0), level)
         others = [decorrelation_time(overlap.time.values, curve, level) for curve in leave_one_out(curves)]
-        found["tau"][at], state[at], found["least"][at] = mean.time, mean.state, _least(mean)
-        found["without"][at], found["least_without"][at] = [o.time for o in others], [_least(o) for o in others]
+        found["tau"][at], state[at], found["least"][at] = mean.time, mean.state, mean.least
+        found["without"][at], found["least_without"][at] = [o.time for o in others], [o.least for o in others]
         found["low"][at], found["high"][at] = interval_by_factors(mean.time, found["without"][at]).interval
     coords = {d: overlap[d] for d in [*outer, "seed"] if d in overlap.coords}
     data = {k: ([*outer, "seed"][: v.ndim], v) for k, v in found.items()} | {"state": (outer, state)}
@@ -290,10 +290,6 @@ def _rises(times: np.ndarray) -> bool:
     """Whether these are one finite time > 0 or more, each later than the one before."""
     row = times.ndim == 1 and times.size > 0
     return row and bool(np.isfinite(times).all() and times[0] > 0 and (np.diff(times) > 0).all())
-
-
-def _least(found: Crossing) -> float:
-    return found.low if np.isnan(found.time) else found.time
 
 
 def local_powers(values: xr.DataArray) -> xr.DataArray:
