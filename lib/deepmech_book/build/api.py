@@ -137,18 +137,13 @@ def library() -> tuple[Any, ...]:
 def add_addresses(app: Any, env: Any) -> None:
     """What packages hand on has an entry under each of its addresses, as ``deepmech.load_curve``."""
     objects = env.get_domain("py").objects
-    if not objects or all(f"deepmech.{name}" in objects for name in deepmech.__all__ if name != "__version__"):
+    if not objects or "deepmech.load_curve" in objects:
         return  # a site without the reference, or one that goes on from the last one
-    homes = {f"deepmech.{name}": f"{home}.{name}" for name, home in handed_on().items()}
-    for package in library():
+    for package in (deepmech, *library()):
         for name in getattr(package, "__all__", ()):
-            if (home := getattr(getattr(package, name), "__module__", None)) is not None:
-                homes[f"{package.__name__}.{name}"] = f"{home}.{name}"
-    for address, home in homes.items():
-        while home not in objects and home in homes and homes[home] != home:
-            home = homes[home]  # handed on twice
-        if address not in objects and home in objects:
-            objects[address] = objects[home]._replace(aliased=True)
+            home = f"{getattr(getattr(package, name), '__module__', None)}.{name}"
+            if home in objects:
+                objects.setdefault(f"{package.__name__}.{name}", objects[home]._replace(aliased=True))
 
 
 def escape_pipes(app: Any, what: str, name: str, found: Any, options: Any, lines: list[str]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import itertools
 import json
 import re
 import sys
@@ -319,17 +318,13 @@ def replace_parameters(owner: str, code: str, values: dict[str, Any]) -> str:
     profile = 'paper'
     n = 20  # runs
     """
-    raw = code.encode()
-    starts = [0, *itertools.accumulate(len(line) + 1 for line in raw.split(b"\n"))]  # ast counts lines and bytes
-
-    def at(line: int | None, column: int | None) -> int:
-        return starts[(line or 1) - 1] + (column or 0)
-
+    lines = code.split("\n")
     for name, default, node in reversed(list(assignments(owner, code))):
         if name in values and repr(values[name]) != repr(default):
-            old, new = node.value, repr(values[name]).encode()
-            raw = raw[: at(old.lineno, old.col_offset)] + new + raw[at(old.end_lineno, old.end_col_offset) :]
-    return f"# Parameters of the profile {values['profile']}\n{raw.decode()}"
+            before = lines[node.lineno - 1].encode()[: node.targets[0].end_col_offset].decode()
+            after = remark("\n".join(lines), node)
+            lines[node.lineno - 1 : node.end_lineno] = [f"{before} = {values[name]!r}{after}"]
+    return "\n".join([f"# Parameters of the profile {values['profile']}", *lines])
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -12,7 +12,7 @@ import { hosted } from "./view.js";
 const STEP = 0.02;
 const WALL = 1e300;
 
-/** A rising polyline: corners (w, y), of which the first `size` count (see friction.py). */
+/** A rising polyline: corners (w, y), of which the first `size` count (see deepmech.simulators.folding_ruler). */
 class Polyline {
   constructor(room) {
     this.w = new Float64Array(room);
