@@ -1,8 +1,6 @@
 """Tabs for the explorers, and the host page that stands in for Jupyter."""
 
 import json
-import shutil
-import subprocess
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -81,11 +79,8 @@ ATOB = """const atob = (text) => {
 @pytest.fixture(scope="session")
 def engine() -> Any:
     """``engine(kind, script, argument)`` evaluates a JavaScript function of an explorer's module and an argument: in V8
-    without a browser, by the package mini-racer of the extra ``test``, or by Node in an environment that lacks it."""
-    try:
-        from py_mini_racer import MiniRacer
-    except ModuleNotFoundError:
-        return in_node
+    without a browser, by the package mini-racer of the extra ``test``."""
+    from py_mini_racer import MiniRacer
 
     @cache
     def opened(kind: str) -> Any:
@@ -98,17 +93,6 @@ def engine() -> Any:
         return json.loads(opened(kind).eval(f"JSON.stringify({call})"))
 
     return evaluate
-
-
-def in_node(kind: str, script: str, argument: Any) -> Any:
-    node = shutil.which("node")
-    assert node, "tests of the explorers' engines need mini-racer: pip install -e '.[test]'"
-    call = f"({script})({{ {INSIDE[kind]} }}, {json.dumps(argument)})"
-    source = f"{bundle(kind)}\nprocess.stdout.write(JSON.stringify({call}));\n"
-    how: dict[str, Any] = {"input": source, "capture_output": True, "encoding": "utf-8"}
-    done = subprocess.run([node, "--input-type=module", "-"], check=False, timeout=300, **how)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
 
 
 @pytest.fixture(scope="session")
