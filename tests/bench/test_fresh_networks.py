@@ -103,7 +103,8 @@ def test_a_table_of_several_parts_has_the_errors_and_intervals_of_each_in_the_or
     laws = {"knows": lambda r: xr.DataArray(true, [r.number]), "reversed": lambda r: xr.DataArray(-true, [r.number])}
     monkeypatch.setattr(fresh, "MEASURES", laws)
     pairs = {part: fresh.pairs_of(record, part) for part in ("fit", "equal loss")}
-    values, (low, high), found = tables.errors_of_parts({part: record for part in pairs}, pairs)
+    errors, found = tables.errors_of_parts({part: record for part in pairs}, pairs)
+    values, (low, high) = errors.value, errors.interval
     assert values.dims == ("measure", "part") and list(values.measure) == ["knows", "reversed"]
     assert values.transpose("measure", "part").values.tolist() == [[0, 0], [1, 1]]
     assert (low <= values).all() and (values <= high).all() and found["fit"]["knows"].value == 0

@@ -19,16 +19,15 @@ __all__ = ["by_part_and_truth", "errors_by_environment", "errors_of_parts", "lea
            "summaries_of_parts"]  # fmt: skip
 
 
-def mean_and_worst(table: pd.DataFrame) -> tuple[xr.DataArray, tuple[xr.DataArray, xr.DataArray]]:
-    """Mean and worst sign error of each measure of a leaderboard, (measure, which), and the ends of their intervals.
+def mean_and_worst(table: pd.DataFrame) -> Estimate:
+    """Mean and worst sign error of each measure of a leaderboard, (measure, which).
 
     The worst has no interval: both its ends are the number itself.
     """
     names = {"measure": list(table.index), "which": ["mean", "worst"]}
     numbers = [table[["mean", "worst"]].to_numpy()]
     numbers += [np.c_[table[end], table["worst"]] for end in ("low", "high")]
-    value, low, high = (xr.DataArray(one, names, list(names)) for one in numbers)
-    return value, (low, high)
+    return Estimate(*(xr.DataArray(one, names, list(names)) for one in numbers))
 
 
 def least_worst(found: Mapping[str, Judgement]) -> tuple[str, Estimate]:
@@ -48,8 +47,8 @@ def least_worst(found: Mapping[str, Judgement]) -> tuple[str, Estimate]:
 
 def errors_of_parts(
     records: Mapping[str, xr.Dataset], pairs: Mapping[str, Pairs]
-) -> tuple[xr.DataArray, tuple[xr.DataArray, xr.DataArray], dict[str, dict[str, SignError]]]:
-    """Sign errors of all measures in several parts, (measure, part), with the ends of their intervals, and the whole.
+) -> tuple[Estimate, dict[str, dict[str, SignError]]]:
+    """Sign errors of all measures in several parts, (measure, part), and the whole.
 
     Measures stand in the order of their errors in the last part.
     """
@@ -61,7 +60,7 @@ def errors_of_parts(
         rows = [[_number(found[part][name], number) for part in names["part"]] for name in names["measure"]]
         return xr.DataArray(np.array(rows), names, list(names))
 
-    return table(None), (table(0), table(1)), found
+    return Estimate(table(None), table(0), table(1)), found
 
 
 def errors_by_environment(found: Mapping[str, Judgement]) -> xr.DataArray:
