@@ -95,25 +95,50 @@ assert not {"torch", "papermill", "sphinx.application", "jupyter_book"} & set(sy
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
 
 
-def test_a_site_is_current_until_what_it_is_made_of_changes(ready, monkeypatch):
+def test_a_page_that_was_edited_added_or_lost_is_seen(ready, monkeypatch):
+    page = ready.html / "generated" / "a.html"
     built: list[int] = []
 
     def print_pages(checkout, made, new):
         built.append(1)
-        for folder in ("html/_static/scripts", ".doctrees"):
-            (new / "_build" / folder).mkdir(parents=True, exist_ok=True)
+        (new / "_build" / "html" / "generated").mkdir(parents=True)
+        (new / "_build" / ".doctrees").mkdir()
+        (new / "_build" / "html" / "_static" / "scripts").mkdir(parents=True)
         (new / "_build" / "html" / "index.html").write_text("<p>0.562</p>")
+        (new / "_build" / "html" / "generated" / "a.html").write_text("<p>1.5</p>")
+
+    def forge():
+        times = page.stat()
+        page.write_text("<p>1.6</p>")
+        os.utime(page, ns=(times.st_atime_ns, times.st_mtime_ns))
 
     monkeypatch.setattr(site, "_jupyter_book", print_pages)
     page_runs = notebooks.execute_notebooks(ready)
-    assert not site.current(ready)
-    for path in (ready.book / "intro.md", ready.book / "assets" / "deepmech.css", ready.html / site.SEAL):
-        for _ in range(2):
-            site.build(ready, page_runs, "quick", whole=False)
-            assert site.current(ready)
-        path.write_text(path.read_text()[1:])
+    site.build(ready, page_runs, "quick", whole=False)
+    for number, harm in enumerate([forge, page.unlink], 2):
+        site.build(ready, page_runs, "quick", whole=False)
+        assert len(built) == number - 1, "what nobody touched is not built again"
+        assert site.current(ready)
+        harm()
         assert not site.current(ready)
-    assert len(built) == 3
+        site.build(ready, page_runs, "quick", whole=False)
+        assert len(built) == number
+        assert page.read_text() == "<p>1.5</p>"
+    stray, mark, kept = (
+        ready.html / "notes" / "stray.html",
+        ready.html / site.SEAL,
+        (ready.html / site.SEAL).read_bytes(),
+    )
+    stray.parent.mkdir()
+    for path, content in ((stray, b"mine"), (mark, b""), (mark, b"\xff")):
+        path.write_bytes(content)
+        assert not site.current(ready)
+        with pytest.raises(BookError, match="was not made by deepmech book: move it away"):
+            site.build(ready, page_runs, "quick", whole=False)
+        assert path.read_bytes() == content
+        stray.unlink(missing_ok=True)
+        mark.write_bytes(kept)
+        assert site.current(ready)
 
 
 @pytest.mark.parametrize("there", ["a link", "a file", "another book"])

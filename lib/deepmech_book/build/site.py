@@ -35,8 +35,8 @@ from deepmech_book.claims.display import RAISED, fold
 
 __all__ = ["MINUTES", "SEAL", "build", "build_lock", "collect_records", "current", "in_words"]
 
-#: The file in a site that says what it was made of, pages included and without them.
 SEAL = ".deepmech-site"
+_LAST = "deepmech-last"
 #: What Jupyter Book may take for the pages; all of the book take it two, where nothing else runs.
 MINUTES = 30.0
 _CELL = re.compile(r"(<t[dh][^>]*>)([^<]*)(</t)")
@@ -77,9 +77,10 @@ def build(
 ) -> Path:
     """Build the site from the page_runs that have a result; returns the folder with ``index.html``.
 
-    Nothing is done when the site there was built from the same pages, configuration and assets. The build of a
-    ``whole`` book must produce every figure and claim that the registry names; otherwise only those of its own pages. A
-    BookError if something is missing, before anything of the site is touched, and if Jupyter Book fails or warns.
+    Nothing is done when the site there was built from the same pages, configuration and assets, and every file of it
+    is as it was built. The build of a ``whole`` book must produce every figure and claim that the registry names;
+    otherwise only those of its own pages. A BookError if something is missing, before anything of the site is touched,
+    and if Jupyter Book fails or warns.
     """
     records = collect_records(page_runs)
     ready = [s for s in page_runs if s.notebook is not None]
@@ -87,11 +88,11 @@ def build(
     if missing := tables.missing(records, None if whole else names):
         raise BookError("the registry promises what no notebook produced:\n" + "\n".join(f"- {m}" for m in missing))
     made, of, like = _made_of(checkout, ready, records, profile, partial)
-    if _made_like(checkout.html)[0] == of:
+    if _is(checkout.html, of):
         say("the site is up to date")
         return checkout.html
-    if os.path.lexists(checkout.html) and (checkout.html.is_symlink() or not (checkout.html / SEAL).is_file()):
-        raise BookError("book/_build/html is no site that deepmech book made: move it away")
+    if os.path.lexists(checkout.html) and (other := _not_ours(checkout.html)):
+        raise BookError(f"{other}: move it away, or remove the site with make clean")
     if partial:
         say(f"a partial build: {len(page_runs) - len(ready)} of {len(page_runs)} notebooks are left out")
     from deepmech_book.explorers.shake import shake_page  # slow to import, and a site that is up to date does without
@@ -108,7 +109,7 @@ def build(
     _jupyter_book(checkout, checkout.generated / ".site", new)
     html = new / "_build" / "html"
     _lighten(html)
-    write_whole(html / SEAL, f"{of}\n{like}")
+    write_whole(html / SEAL, _mark(of, html))
     try:
         keys.remove(last)
         keys.remove(checkout.html)
@@ -117,15 +118,17 @@ def build(
     except OSError as error:
         raise BookError(f"book/_build/html cannot be replaced ({error}): move it away") from None
     html.with_name(".doctrees").rename(last)
+    write_whole(last / _LAST, f"{of}\n{like}")
     keys.remove(new)
     return checkout.html
 
 
 def _begin(html: Path, new: Path, last: Path, like: str) -> None:
-    """Make the folder ``new`` for a site. If the last one was made like this one but for its pages, then the next one
-    begins as it, with what Sphinx keeps of its pages (in the folder ``last``)."""
+    """Make the folder ``new`` for a site. If the last one was made like this one but for its pages, and is as it was
+    made, then the next one begins as it, with what Sphinx keeps of its pages (in the folder ``last``)."""
     keys.remove(new.parent)
-    if last.is_dir() and _made_like(html)[1] == like:
+    of, _, was = (last / _LAST).read_text(encoding="utf-8").partition("\n") if (last / _LAST).is_file() else 3 * ("",)
+    if was == like and _is(html, of):
         shutil.copytree(last, new / ".doctrees")
         # Sphinx brings what is static anew, and would read a file's checksum before it is there, or after.
         shutil.copytree(html, new / "html", ignore=lambda folder, names: {"_static"} if folder == str(html) else set())
@@ -149,11 +152,11 @@ def _lighten(html: Path) -> None:
 
 def current(checkout: Checkout, profile: str = "quick") -> bool:
     """Whether the site there is that of the whole book as it is written now: every page was executed as it stands, and
-    nothing that the site was made of has changed since."""
+    nothing that the site was made of has changed since, nor any file of it."""
     found = page_runs_of(checkout, profile)
     if any(s.notebook is None for s in found):
         return False
-    return _made_like(checkout.html)[0] == _made_of(checkout, found, collect_records(found), profile, False)[1]
+    return _is(checkout.html, _made_of(checkout, found, collect_records(found), profile, False)[1])
 
 
 def _printable(page_run: PageRun) -> str:
@@ -241,11 +244,27 @@ def _has_reference(checkout: Checkout) -> bool:
     return any(page.startswith(f"generated/{REFERENCE}") for page in checkout.pages)
 
 
-def _made_like(html: Path) -> tuple[str, str]:
-    """What a site says that it was made of, and that without its pages; empty words, if none is there."""
-    written = (html / SEAL).read_text(encoding="utf-8") if (html / SEAL).is_file() else ""
-    of, _, like = written.partition("\n")
-    return of, like
+def _mark(of: str, html: Path) -> str:
+    """What a site bears that was made of this, as long as no file of it is edited, lost or added: a digest of both, and
+    the names of its files."""
+    names = sorted(
+        path.relative_to(html).as_posix() for path in html.rglob("*") if path.is_file() and path.name != SEAL
+    )
+    return "\n".join([digest([of, keys.tree_digest(html, lambda name: name != SEAL)]), *names])
+
+
+def _not_ours(html: Path) -> str:
+    """What stands in the place of the next site and was not made for the last one, in words; empty if nothing does."""
+    if html.is_symlink() or not (html / SEAL).is_file():
+        return "book/_build/html is no site that deepmech book made"
+    listed = {SEAL, *(html / SEAL).read_text(encoding="utf-8", errors="replace").splitlines()[1:]}
+    there = (path.relative_to(html).as_posix() for path in html.rglob("*") if path.is_symlink() or not path.is_dir())
+    return next((f"book/_build/html/{name} was not made by deepmech book" for name in there if name not in listed), "")
+
+
+def _is(html: Path, of: str) -> bool:
+    """Whether a site is there that was made of this."""
+    return (html / SEAL).is_file() and (html / SEAL).read_bytes() == _mark(of, html).encode()
 
 
 def _config(checkout: Checkout, partial: bool) -> str:
