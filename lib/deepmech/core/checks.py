@@ -143,6 +143,18 @@ def check_array(what: str, value: Any, allowed: str = "an array of real numbers"
     return found.astype(float, copy=False)
 
 
+def check_arrays(caller: str, **values: Any) -> list[Any]:
+    """Every value as float64: a DataArray stays one, anything else becomes an ndarray (:func:`check_array`).
+
+    Examples
+    --------
+    >>> check_arrays("friction", force=[1, 2])
+    [array([1., 2.])]
+    """
+    arrays = [(value, check_array(f"{caller}: {name}", value)) for name, value in values.items()]
+    return [value.astype(float) if isinstance(value, xr.DataArray) else plain for value, plain in arrays]
+
+
 def check_unmasked(what: str, value: Any) -> None:
     """``value`` must have no masked entries: as a plain array it would show what the mask hides."""
     if np.ma.is_masked(value):

@@ -23,7 +23,6 @@ from deepmech.core.labels import with_attrs
 from deepmech.core.provenance import attributes
 from deepmech.core.random import Stream
 from deepmech.core.specs import Spec, encode
-from deepmech.simulators.inputs import real_values
 
 #: What results hold, and in what units.
 ATTRS = {
@@ -101,7 +100,7 @@ def free_overlap(times: np.ndarray, window: float, diffusion: float) -> np.ndarr
     >>> float(free_overlap(np.array(0.0), 0.1, 1e-6))
     1.0
     """
-    times, window, diffusion = real_values("free_overlap", times=times, window=window, diffusion=diffusion)
+    times, window, diffusion = checks.check_arrays("free_overlap", times=times, window=window, diffusion=diffusion)
     if np.any(diffusion < 0):
         checks.raise_invalid("free_overlap: diffusion", diffusion, "zero or positive")
     times = np.asarray(times)
@@ -181,7 +180,7 @@ def density(w: np.ndarray, time: float, well: Well, start: float) -> np.ndarray:
     0.3989
     """
     checks.check_type("density: well", well, Well)
-    w, times, start = real_values("density", w=w, time=time, start=start)
+    w, times, start = checks.check_arrays("density", w=w, time=time, start=start)
     mean, spread = _mean_and_variance(times, well, start)
     return np.exp(-((w - mean) ** 2) / (2 * spread)) / np.sqrt(2 * np.pi * spread)
 
@@ -219,7 +218,7 @@ def well_overlap(times: np.ndarray, well: Well, window: float, start: float) -> 
     True
     """
     checks.check_type("well_overlap: well", well, Well)
-    times, window, start = real_values("well_overlap", times=times, window=window, start=start)
+    times, window, start = checks.check_arrays("well_overlap", times=times, window=window, start=start)
     mean, spread = _mean_and_variance(times, well, start)
     gap, scale = start - mean, np.sqrt(2 * spread)
     scale = np.where(scale > 0, scale, np.finfo(float).tiny)
@@ -250,7 +249,7 @@ def final_overlap(well: Well, window: float, start: np.ndarray | float) -> np.nd
     True
     """
     checks.check_type("final_overlap: well", well, Well)
-    window, start = real_values("final_overlap", window=window, start=start)
+    window, start = checks.check_arrays("final_overlap", window=window, start=start)
     scale = 1 / np.sqrt(2 * well.variance)
     return 0.5 * (erf(scale * (start + window)) - erf(scale * (start - window)))
 
@@ -280,13 +279,13 @@ def well_msd(times: np.ndarray, well: Well, start: float | None = None) -> np.nd
     1.0
     """
     checks.check_type("well_msd: well", well, Well)
-    (times,) = real_values("well_msd", times=times)
+    (times,) = checks.check_arrays("well_msd", times=times)
     rate = well.learning_rate * well.stiffness
     if rate == 0:
         return 2 * well.diffusion * times
     if start is None:
         return -2 * well.variance * np.expm1(-rate * times)
-    (start,) = real_values("well_msd", start=start)
+    (start,) = checks.check_arrays("well_msd", start=start)
     mean, spread = _mean_and_variance(times, well, start)
     return (start - mean) ** 2 + spread
 
@@ -314,7 +313,7 @@ def ageing_factor(waiting: np.ndarray, learning_rate: float, decay: float) -> np
     >>> float(ageing_factor(0.0, 0.1, 0.2))
     1.0
     """
-    waiting, learning_rate, decay = real_values(
+    waiting, learning_rate, decay = checks.check_arrays(
         "ageing_factor", waiting=waiting, learning_rate=learning_rate, decay=decay
     )
     return np.exp(learning_rate * decay * waiting)

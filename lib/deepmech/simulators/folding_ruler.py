@@ -252,7 +252,7 @@ def simulate(
     name, value = max(("n_runs", n_runs), ("n_frames", n_frames), key=lambda size: size[1])
     checks.check_memory(f"simulate {name}", value, n_runs * members.n * n_frames * (2 * int(ruler.n_pairs) + 1))
     longest = float(members.flat["duration"].max())
-    number = checks.check_steps("simulate dt", dt, longest / dt if dt > longest / 1e300 else np.inf)
+    number = checks.check_steps("simulate dt", dt, longest / dt)
     checks.check_memory("simulate dt", dt, 3.0 * n_runs * number)
     steps = np.ceil(members.flat["duration"] / dt - 1e-9).astype(int)
     jerks = int(np.max(members.flat["duration"] / members.flat["jerk_period"])) + 2

@@ -214,9 +214,8 @@ class Store:
                 continue  # another process set it aside
             except (ValueError, OSError, KeyError) as error:
                 warnings.warn(f"{path}: {error}; its cells are computed again", DamagedChunkWarning, stacklevel=2)
-                aside = path.with_suffix(".damaged")
                 with suppress(FileNotFoundError):
-                    path.rename(path.with_suffix(f".{secrets.token_hex(3)}.damaged") if aside.exists() else aside)
+                    path.rename(path.with_suffix(f".{secrets.token_hex(3)}.damaged"))
                 continue
             if (made_by := chunk.attrs.get("code")) != code:
                 raise ValueError(

@@ -194,8 +194,7 @@ class Sweep(Spec):
         in the book's table, only those in ``trust`` (``"module:function"``) are ever called."""
         try:
             cells = {k: decode(v) for k, v in data["cells"].items()}
-            fields = {k: v for k, v in data.items() if k != "tolerance"}
-            return super().from_json(fields | {"cells": cells, "from_file": data.get("compute") not in trust})
+            return super().from_json(data | {"cells": cells, "from_file": data.get("compute") not in trust})
         except (KeyError, TypeError, AttributeError, IndexError) as error:
             raise ValueError(f"this is no sweep ({type(error).__name__}: {error})") from None
 

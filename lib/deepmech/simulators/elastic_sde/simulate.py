@@ -171,7 +171,7 @@ def train_discrete(
     began = time.perf_counter()
     t, x0, first, streams = beginnings("train_discrete", model, times, start, n_samples, n_runs, start_spread, seed)
     step = checks.check_real("train_discrete: step", step, np.nextafter(0, 1), allowed="positive and finite")
-    number = checks.check_steps("train_discrete: step", step, t[-1] / step if step > t[-1] / 1e300 else np.inf)
+    number = checks.check_steps("train_discrete: step", step, float(t[-1]) / step)
     checks.check_memory("train_discrete: step", step, 1.0 * number * (model.grid().n * (2 + n_runs / 8) + 1))
     marks = np.rint(t / step).astype(np.int64)
     if not np.allclose(marks * step, t, rtol=1e-9):

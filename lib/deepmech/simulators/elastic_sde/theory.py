@@ -13,6 +13,9 @@ from deepmech.core.labels import Number
 from deepmech.simulators.elastic_sde.model import ElasticSDE
 from deepmech.simulators.elastic_sde.solution import checked_times, mode_exponents
 
+_MOST_POINTS = 500
+"""Of each class; beyond it C(2n, n) is larger than any float."""
+
 
 def separated_by_chance(n: int) -> float:
     """Probability 2/C(2n, n) that n + n points of one law on a line are separated (paper B, footnote 5).
@@ -33,11 +36,7 @@ def separated_by_chance(n: int) -> float:
     >>> [round(separated_by_chance(n), 4) for n in (1, 2, 5)]
     [1.0, 0.3333, 0.0079]
     """
-    return _by_chance("separated_by_chance", n)
-
-
-def _by_chance(caller: str, n: Any) -> float:
-    n = checks.check_int(f"{caller}: n", n, 1, 500)  # beyond it C(2n, n) is larger than any float
+    n = checks.check_int("separated_by_chance: n", n, 1, _MOST_POINTS)
     return float(2 / comb(2 * n, n, exact=True))
 
 
@@ -66,7 +65,7 @@ def separation_probability(signal: Any, n: int) -> Any:
     >>> [round(float(p), 4) for p in separation_probability(np.array([0.0, 3.0, 8.0]), 5)]
     [0.0079, 0.7683, 1.0]
     """
-    _by_chance("separation_probability", n)
+    n = checks.check_int("separation_probability: n", n, 1, _MOST_POINTS)
     if isinstance(signal, xr.DataArray):
         return signal.copy(data=separation_probability(signal.values, n))
     # Many cells of a diagram share a value (0 and beyond 60 widths at the least): each is worked out once.

@@ -166,8 +166,8 @@ def _prepare(
     checks.check_type("simulate: chain", chain, Chain)
     known = isinstance(order, str) and order in ORDERS
     checks.check("simulate: order", order, known, f"one of {sorted(ORDERS)}")
-    checks.check_real("simulate: dt", dt, np.nextafter(0, 1), allowed="positive and finite")
-    checks.check_real("simulate: t_end", t_end, dt, allowed="finite and at least one step dt")
+    dt = checks.check_real("simulate: dt", dt, np.nextafter(0, 1), allowed="positive and finite")
+    t_end = checks.check_real("simulate: t_end", t_end, dt, allowed="finite and at least one step dt")
     n_runs = checks.check_int("simulate: n_runs", n_runs)
     checks.check_memory("simulate: n_runs", n_runs, n_runs * (chain.n_blocks + 2))
     bound = truncation is None or (checks.is_real(truncation) and truncation >= LEAST_TRUNCATION)
@@ -181,7 +181,7 @@ def _prepare(
     limit, where = stability_bound(chain, order)
     stable = f"at most {limit:.6g}, beyond which the {order}-order steps are unstable ({where})"
     checks.check("simulate: dt", dt, dt <= limit, stable)
-    n_steps = checks.check_steps("simulate: t_end", t_end, t_end / dt if dt > t_end / 1e300 else np.inf)
+    n_steps = checks.check_steps("simulate: t_end", t_end, t_end / dt)
     if record is None:
         return grid, np.array([n_steps])
     times = np.atleast_1d(checks.check_array("simulate: record", record))

@@ -15,7 +15,6 @@ from scipy.special import ndtr
 
 from deepmech.core import checks
 from deepmech.core.labels import Number, with_attrs
-from deepmech.simulators.inputs import real_values
 from deepmech.simulators.spring_block.chain import ATTRS, Chain
 
 
@@ -41,7 +40,7 @@ def friction(force: Any, friction_right: Any, friction_left: Any) -> Any:
     >>> [float(friction(z, 0.1, 0.2)) for z in (-0.3, 0.05, 0.3)]
     [-0.09999999999999998, 0.0, 0.19999999999999998]
     """
-    force, friction_right, friction_left = real_values(
+    force, friction_right, friction_left = checks.check_arrays(
         "friction", force=force, friction_right=friction_right, friction_left=friction_left
     )
     return np.maximum(force - friction_right, 0.0) + np.minimum(force + friction_left, 0.0)
@@ -126,7 +125,7 @@ def averaged_friction_force(force: Any, friction_right: Any, friction_left: Any,
     >>> abs(float(averaged_friction_force((0.1 - 0.3) / 2, 0.1, 0.3, 0.5))) < 1e-15
     True
     """
-    force, friction_right, friction_left, noise_bar = real_values(
+    force, friction_right, friction_left, noise_bar = checks.check_arrays(
         "averaged_friction_force", force=force, friction_right=friction_right, friction_left=friction_left,
         noise_bar=noise_bar,
     )  # fmt: skip
@@ -157,7 +156,7 @@ def effective_friction(force: Any, friction_right: Any, friction_left: Any, nois
     -0.1
     """
     given = {"force": force, "friction_right": friction_right, "friction_left": friction_left, "noise_bar": noise_bar}
-    force, right, left, scale = np.broadcast_arrays(*real_values("effective_friction", **given))
+    force, right, left, scale = np.broadcast_arrays(*checks.check_arrays("effective_friction", **given))
     safe = np.where(scale > 0, scale, 1.0)
 
     def probability(gap: Any) -> Any:  # that the noise exceeds gap
@@ -197,6 +196,6 @@ def elastic_energy(position: xr.DataArray, stiffness: Number) -> xr.DataArray:
     """
     if not isinstance(position, xr.DataArray) or "block" not in position.dims:
         checks.raise_invalid("elastic_energy: position", position, "a labelled array with a dimension 'block'")
-    (position,) = real_values("elastic_energy", position=position)
+    (position,) = checks.check_arrays("elastic_energy", position=position)
     checks.check_numbers("elastic_energy", stiffness=stiffness)
     return 0.5 * stiffness * (position.diff("block") ** 2).sum("block")
