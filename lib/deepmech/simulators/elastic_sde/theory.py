@@ -31,6 +31,11 @@ def separated_by_chance(n: int) -> float:
     -------
     float
 
+    Raises
+    ------
+    ValueError
+        Unless n is a whole number from 1 to 500.
+
     Examples
     --------
     >>> [round(separated_by_chance(n), 4) for n in (1, 2, 5)]

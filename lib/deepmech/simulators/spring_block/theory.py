@@ -35,6 +35,11 @@ def friction(force: Any, friction_right: Any, friction_left: Any) -> Any:
     ndarray
         Of the broadcast shape.
 
+    Raises
+    ------
+    ValueError
+        If one of these is not of real numbers.
+
     Examples
     --------
     >>> [float(friction(z, 0.1, 0.2)) for z in (-0.3, 0.05, 0.3)]
@@ -120,6 +125,11 @@ def averaged_friction_force(force: Any, friction_right: Any, friction_left: Any,
     ndarray
         Of the broadcast shape, force.
 
+    Raises
+    ------
+    ValueError
+        If one of these is not of real numbers.
+
     Examples
     --------
     >>> abs(float(averaged_friction_force((0.1 - 0.3) / 2, 0.1, 0.3, 0.5))) < 1e-15
@@ -149,6 +159,11 @@ def effective_friction(force: Any, friction_right: Any, friction_left: Any, nois
     -------
     ndarray
         Of the broadcast shape, force.
+
+    Raises
+    ------
+    ValueError
+        If one of these is not of real numbers.
 
     Examples
     --------
