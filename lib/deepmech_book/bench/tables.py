@@ -27,7 +27,8 @@ def mean_and_worst(table: pd.DataFrame) -> Estimate:
     names = {"measure": list(table.index), "which": ["mean", "worst"]}
     numbers = [table[["mean", "worst"]].to_numpy()]
     numbers += [np.c_[table[end], table["worst"]] for end in ("low", "high")]
-    return Estimate(*(xr.DataArray(one, names, list(names)) for one in numbers))
+    value, low, high = (xr.DataArray(one, names, list(names)) for one in numbers)
+    return Estimate(value, low, high)
 
 
 def least_worst(found: Mapping[str, Judgement]) -> tuple[str, Estimate]:
