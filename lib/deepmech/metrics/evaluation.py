@@ -15,6 +15,7 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -180,7 +181,6 @@ class Batches:
         self.n_samples, self.batch_size, self.place, self.units = n_samples, batch_size, y, units
         self.known: np.ndarray | None = None  # labels of arrays
         self.loader: Iterable[Any] | None = None
-        self.cached: list[SampleBatch] | None = None
         self.taken = "all"
         self.classes_known: int | None = None
         within = y is None or isinstance(y, str | int) or callable(y)  # the labels are in the source, or made
@@ -197,6 +197,7 @@ class Batches:
         if isinstance(x, Dataset) or (indexed and not _is_batch(x[0])):
             x = DataLoader(x, batch_size=batch_size)
         self.loader = self._drawn(x) if isinstance(x, DataLoader) else x
+        self.source: Callable[[], Iterator[SampleBatch]] = partial(self._read, self.loader)
         if n_samples is not None and self.taken == "all":
             self.taken = "the first"
 
@@ -240,23 +241,21 @@ class Batches:
             raise ValueError("load_curve: x has no samples: give some of two classes or more")
         self.units, arrays, labels = unit_names(units, n), tuple(inputs.values()), y if callable(y) else self.known
         by_name = dict(zip(named, arrays, strict=False))
-        self.whole = SampleBatch(x, () if named else arrays, by_name, labels, self.units)
-        self.drawn: np.ndarray | None = None
+        whole = SampleBatch(x, () if named else arrays, by_name, labels, self.units)
         self.classes_known = None if self.known is None else len(np.unique(self.known))
+        rows: np.ndarray | None = None
         if self.n_samples is not None and self.n_samples < n:
-            self.taken, self.drawn = f"drawn from {n}", _draw(n, self.n_samples)
-            self.known = None if self.known is None else self.known[self.drawn]
-        self.n = n if self.drawn is None else len(self.drawn)
+            self.taken, rows = f"drawn from {n}", _draw(n, self.n_samples)
+            self.known, n = None if self.known is None else self.known[rows], len(rows)
+        self.source = partial(self._slices, whole, n, rows)
 
     def __iter__(self) -> Iterator[SampleBatch]:
-        if self.cached is not None:
-            return iter(self.cached)
-        return self._slices() if self.loader is None else self._read(self.loader)
+        return self.source()
 
-    def _slices(self) -> Iterator[SampleBatch]:
-        for start in range(0, self.n, self.batch_size):
-            at = slice(start, min(start + self.batch_size, self.n))
-            yield self.whole.rows(at if self.drawn is None else self.drawn[at])
+    def _slices(self, whole: SampleBatch, n: int, rows: np.ndarray | None) -> Iterator[SampleBatch]:
+        for start in range(0, n, self.batch_size):
+            at = slice(start, min(start + self.batch_size, n))
+            yield whole.rows(at if rows is None else rows[at])
 
     def _read(self, loader: Iterable[Any]) -> Iterator[SampleBatch]:
         n = 0
@@ -289,7 +288,7 @@ class Batches:
                 size += sum(t.nbytes for t in kept.tensors())
                 if size > _LARGEST_CACHE:
                     raise ValueError("LoadCurveMonitor: samples take more than 2 GiB: give n_samples=500, say")
-        self.cached = cached
+        self.source = partial(iter, cached)
 
 
 def _draw(n: int, k: int) -> np.ndarray:

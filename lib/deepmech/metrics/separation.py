@@ -302,8 +302,6 @@ def separation_ceiling(count: Any) -> float:
 
 def real_numbers(what: str, values: Any) -> np.ndarray:
     """An array of real numbers or booleans, as it is; anything else is refused by name."""
-    if isinstance(values, torch.utils.data.DataLoader | torch.utils.data.Dataset):
-        raise ValueError(f"{what}: this is a {type(values).__name__}; take samples out of it, as an array or a tensor")
     try:
         found = np.asarray(values)
     except (TypeError, ValueError):
