@@ -7,7 +7,7 @@ import inspect
 import warnings
 import zlib
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import Any, Self, get_args
@@ -348,16 +348,17 @@ class LoadCurve:
         """The layers; found once, and again if the model has other modules than it had."""
         modules = tuple(name for name, _ in model.named_modules())
         if self.selection is None or self.selection[1] != modules:
+
+            def choose(some: SampleBatch) -> Selection:
+                look = some.to(device, None)  # a copy: the model may work in place
+                run = partial(look.through, model, self.how.forward)
+                return select_layers(model, self.how.layers, run, look.main(model))
+
+            found: Selection | None = None
             with evaluation(model):  # what is measured must not depend on whether somebody looked before
-                for some in (batch if self.how.forward else batch.head(), batch):
-                    look = some.to(device, None)  # a copy: the model may work in place
-                    through = partial(look.through, model, self.how.forward)
-                    try:
-                        found = select_layers(model, self.how.layers, through, look.main(model))
-                        break
-                    except (ValueError, RuntimeError, IndexError):  # not of the model's whole batch: let that speak
-                        if some is batch:
-                            raise
+                with suppress(ValueError, RuntimeError, IndexError):  # a whole batch, if need be, says why
+                    found = choose(batch.head())
+                found = found or choose(batch)
             if found.left_out:
                 _warn(found.left_out)
             self.selection = found, modules
