@@ -291,21 +291,25 @@ def descend(
 @njit(**OPTIONS)
 def trial(
     images: Floats, labels: Ints, order: Ints, learns: bool, rate: float, p: Parameters, s: Workspace, record: Floats,
-    losses: Floats, probs: Floats,
+    losses: Floats, logits: Floats, probs: Floats,
 ) -> None:  # fmt: skip
     """Logits and loss of one sample of ``order`` after another, in ``record`` and ``losses``; if it ``learns``, train
     on each after that, until a loss is not finite, from which no step is taken.
 
-    ``probs`` is room for as many numbers as there are classes.
+    ``logits`` and ``probs`` are room for as many numbers as there are classes.
     """
+    classes = record.shape[1]
     for m in range(order.shape[0]):
-        image, label, logits = images[order[m]], labels[order[m]], record[m]
+        image, label = images[order[m]], labels[order[m]]
         n2, n3 = forward(image, p, s, logits)
-        losses[m] = softmax(logits, label, probs)
-        if learns:
-            if not np.isfinite(losses[m]):
-                return
-            descend(image, label, rate, p, s, n2, n3, logits.shape[0], probs)
+        cost = softmax(logits, label, probs)
+        losses[m] = cost
+        for k in range(classes):
+            record[m, k] = logits[k]
+        if learns and np.isfinite(cost):
+            descend(image, label, rate, p, s, n2, n3, classes, probs)
+        elif learns:
+            return
 
 
 PIECE = 10_000
@@ -392,7 +396,8 @@ class CompiledLeNet:
         """What :func:`trial` finds."""
         k, n = self.n_classes, len(order)
         logits, losses = np.full((n, k), np.nan, self.dtype), np.full(n, np.nan)
-        trial(x, y, order, learns, self.rate, self.parameters, self.space, logits, losses, np.empty(k))
+        scratch = np.empty(k, self.dtype), np.empty(k)
+        trial(x, y, order, learns, self.rate, self.parameters, self.space, logits, losses, *scratch)
         return logits, losses
 
     @property

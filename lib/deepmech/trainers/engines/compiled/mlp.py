@@ -34,7 +34,7 @@ from numba.core import cgutils
 from numba.np.arrayobj import populate_array
 
 from deepmech.core.compiled import Floats, Ints, Keys, Whole, Word, Words, intrinsic, njit
-from deepmech.core.random import LOW, S32, fill_normal, philox, stream_id
+from deepmech.core.random import LOW, S32, fill_bits, fill_normal, philox, stream_id
 from deepmech.trainers.engines.compiled.tiles import BYTES, INSIDE, OPTIONS, Vectors, select_size
 from deepmech.trainers.run import check_cancelled
 from deepmech.trainers.specs import MLP, Member, Settings, Training
@@ -231,6 +231,41 @@ def masks(
                         for i in range(row.shape[0]):
                             word |= np.uint32(row[i] > below) << np.uint32(i)
                         mask[step, layer, group, j] = word
+
+
+@njit(**OPTIONS)
+def normals(
+    out: Floats, units: int, samples: int, size: int, key: Word, first: int, purpose: Word, words: Words
+) -> None:
+    """out[step, j n + i] := the standard normal number of input j of the i-th of n samples of a step's batch."""
+    for step in range(out.shape[0]):
+        count = min(size, samples - step * size) * units
+        count += count % 2
+        fill_bits(words[:count], key, np.uint64(first + step), purpose)
+        fill_normal(out[step, :count], words[:count])
+
+
+@njit(**OPTIONS)
+def relabel(
+    labels: Ints, size: int, share: int, n_classes: int, key: Word, first: int, replaced: Word, other: Word,
+    words: Words,
+) -> None:  # fmt: skip
+    """Replace a ``share`` (in units of 2⁻¹⁶) of the labels, batch by batch, by random ones.
+
+    ``replaced`` and ``other`` are the purposes of which labels, and of their new values.
+    """
+    for begin in range(0, labels.shape[0], size):
+        step = np.uint64(first + begin // size)
+        batch = labels[begin : begin + size]
+        n = batch.shape[0]
+        fill_bits(words[: (n + 1) // 2], key, step, replaced)
+        for i in range(n):
+            half = (words[i >> 1] >> np.uint32(16 * (i & 1))) & np.uint32(0xFFFF)
+            batch[i] = batch[i] if half >= share else -1
+        fill_bits(words[:n], key, step, other)
+        for i in range(n):
+            if batch[i] < 0:
+                batch[i] = int(np.floor((words[i] + 0.5) * 2.0**-32 * n_classes))
 
 
 @njit(**INSIDE)
@@ -729,9 +764,9 @@ class Workspace(NamedTuple):
     mask: np.ndarray
     """(steps, hidden, n / 32, units): a bit for each activation (:func:`masks`), or one step."""
     normals: np.ndarray
-    """(steps, n · inputs): number j n + i is that of input j of the i-th of n samples; (0, 0) without noise."""
+    """(steps, n · inputs) (:func:`normals`); (0, 0) without noise."""
     words: np.ndarray
-    """Random words on their way into masks."""
+    """Random words on their way into one of these."""
 
 
 class Data(NamedTuple):
@@ -888,7 +923,7 @@ class CompiledMLP:
             sums=np.zeros(2 * most),
             mask=np.zeros((steps if dropped else 1, hidden, -(-n // 32), wide[1]), np.uint32),
             normals=np.zeros((steps, numbers + numbers % 2) if noisy else (0, 0)),
-            words=np.zeros(2048 + n, np.uint32),
+            words=np.zeros(max(numbers + 1 if noisy else 0, 2048 + n), np.uint32),
         )
 
     def _begin(self, now: Settings, first: int, size: int, order: np.ndarray) -> tuple[Workspace, Steps]:
@@ -898,22 +933,18 @@ class CompiledMLP:
         if any(map(operator.gt, need, self._made_for)):
             self._made_for = tuple(map(max, need, self._made_for))
             self.work = self._buffers(*self._made_for)
-        work, steps, classes = self.work, need[1], shared["n_classes"]
-        drop, wrong = round(now.dropout * 65536), round(now.label_noise * 65536) if classes else 0
-        if drop:
-            layers = self.net.units[1:-1], len(order), size, drop, np.uint64(stream.key), first, self.masked
-            masks(work.mask[:steps], *layers, work.words)
+        work, steps, classes, key = self.work, need[1], shared["n_classes"], np.uint64(stream.key)
+        drop, wrong = round(now.dropout * 65536), round(now.label_noise * 65536)
         labels = shared["y"][order] if classes else shared["y"]
-        for step in range(steps if wrong or now.data_noise else 0):
-            batch = slice(step * size, min(len(order), step * size + size))
-            count = batch.stop - batch.start
-            if now.data_noise:
-                even = count * self.sizes[0] + count * self.sizes[0] % 2
-                fill_normal(work.normals[step, :even], stream.bits("input noise", first + step, even))
-            if wrong:
-                kept = stream.mask("label noise", first + step, count, now.label_noise)
-                other = np.floor(stream.uniform("random label", first + step, count) * classes)
-                labels[batch] = np.where(kept, labels[batch], other)
+        if drop:
+            units = self.net.units[1:-1]
+            masks(work.mask[:steps], units, len(order), size, drop, key, first, self.masked, work.words)
+        if now.data_noise > 0:
+            noise = np.uint64(stream_id("input noise"))
+            normals(work.normals[:steps], self.sizes[0], len(order), size, key, first, noise, work.words)
+        if wrong and classes:
+            replaced, other = np.uint64(stream_id("label noise")), np.uint64(stream_id("random label"))
+            relabel(labels, size, wrong, classes, key, first, replaced, other, work.words)
         positive, number = 1 / (1 - now.dropout) * self.scale, np.dtype(self.dtype).type
         if now.data_noise == 0 and size == n:
             work = work._replace(x=shared["normed" if self.normed else "raw"])
