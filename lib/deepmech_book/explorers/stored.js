@@ -54,7 +54,7 @@ export class StoredView extends View {
   where(look) {
     return this.stored(look).axes.map(({ values }, i) => {
       const here = this.model.get(this.looks[look][i]);
-      return typeof values[0] === "number" ? nearest(values, here) : Math.min(here, values.length - 1);
+      return typeof values[0] === "number" ? nearest(values, here) : Math.min(Math.round(here), values.length - 1);
     });
   }
 
