@@ -148,7 +148,7 @@ def test_labels_that_the_network_gives_need_not_be_of_every_class():
     ("labels", "message"),
     [
         (np.eye(CLASSES)[Y], r"y has shape \(400, 3\).*of one column for each class give y.argmax\(1\)"),
-        (torch.eye(CLASSES)[Y], r"give y.argmax\(1\)"),
+        (torch.eye(CLASSES)[Y], r"give y.argmax\(1\), of batches \(\(x, y.argmax\(1\)\) for x, y in loader\)"),
         (X, r"y has shape \(400, 8\): expected one label for each sample, \(n,\)$"),
         (Y.astype(float), r"labels have type float64.*give y.astype\(int\)"),
         (Y + 0.5, r"labels have type float64: expected classes, as whole numbers or words$"),

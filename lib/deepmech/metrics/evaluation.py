@@ -375,7 +375,8 @@ def class_names(labels: Any, what: str = "y") -> np.ndarray:
         found = found[:, 0]
     if found.ndim != 1:
         one_hot = found.ndim == 2 and found.dtype.kind in "biuf" and ((found != 0).sum(1) == 1).all()
-        remedy = f"; of one column for each class give {what}.argmax(1)" if one_hot else ""
+        batches = f"of batches ((x, {what}.argmax(1)) for x, {what} in loader)"
+        remedy = f"; of one column for each class give {what}.argmax(1), {batches}" if one_hot else ""
         raise ValueError(
             f"load_curve: {what} has shape {found.shape}: expected one label for each sample, (n,){remedy}"
         )
