@@ -42,9 +42,16 @@ from deepmech.metrics.scale import labelled_numbers, unit_scale
 from deepmech.metrics.separation import class_labels, real_numbers, require_classes
 
 __all__ = [
-    "V1", "V2", "class_means", "effects", "integrated_effects", "log_slope", "margins", "relative_difference",
+    "V1",
+    "V2",
+    "class_means",
+    "effects",
+    "integrated_effects",
+    "log_slope",
+    "margins",
+    "relative_difference",
     "tail_index",
-]  # fmt: skip
+]
 
 Model = Literal["I", "L-paper", "L-program", "L"]
 
