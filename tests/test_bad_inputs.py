@@ -94,10 +94,6 @@ SLIPS = {
     "shared by text": (lambda: simulate(QUIET, 1.0, shared_noise="no"), "simulate: shared_noise = 'no': must be True"),
     "no model": (lambda: mean_solution(None, [1.0], START), "model is of type NoneType: must be a ElasticSDE"),
     "negative spread": (lambda: train_discrete(ELASTIC, [1.0], START, 0.5, start_spread=-1.0), "start_spread = -1.0"),
-    "starts": (
-        lambda: brownian.simulate(brownian.Well(), [1], [1, 2]),
-        "start has shape (2,): give a number, or (10000,)",
-    ),
     "labels that are no classes": (lambda: load_curve(NET, X, Y / 2), "labels have type float64: expected classes"),
     "yes-or-no labels": (
         lambda: load_curve(NET, X, Y[:, None] == range(3)),
@@ -114,14 +110,6 @@ SLIPS = {
     "groups beyond": (lambda: glass.displacement_sums(X[0], X[0], [0, 1, 5], 2, [0.1]), "group = [0, 1, 5]"),
     "endless": (lambda: relaxation.decorrelation_time([1, np.inf], [1, 0.5]), "decorrelation_time: times (2,)"),
     "masked samples": (lambda: data_separation(HIDDEN, Y), "features: 1 entries are masked: leave them out"),
-    "masked start": (
-        lambda: brownian.simulate(brownian.Well(), [1], n_weights=2, start=np.ma.masked_array([0.0, 1.0], [1, 0])),
-        "simulate: start: 1 entries are masked",
-    ),
-    "nan start": (
-        lambda: brownian.simulate(brownian.Well(), [1], n_weights=2, start=np.nan),
-        "simulate: start = nan: must be finite numbers",
-    ),
     "record beyond": (lambda: walk(**WALKS, steps=5, record=[7]), "walk: record = [7]: must be a whole number, or a"),
     "runs": (lambda: simulate(QUIET, 1.0, n_runs=10**12), "simulate: n_runs = 1000000000000: 65.5 TiB would have"),
 }

@@ -34,6 +34,7 @@ def test_the_explorer_of_the_chain_does_without_torch(tmp_path):
 def test_one_simulate_takes_every_spec():
     chain = deepmech.Chain(n_blocks=3, noise=0.1)
     assert deepmech.simulate(chain, t_end=1.0).equals(spring_block.simulate(chain, t_end=1.0))
-    assert deepmech.simulate(deepmech.Well(), [1, 2], n_weights=10).sizes["time"] == 2
+    pulled = deepmech.simulate(deepmech.Ruler(n_pairs=3), deepmech.Pull(duration=5.0), n_frames=2)
+    assert pulled.sizes["frame"] == 2
     with pytest.raises(ValueError, match="spec of type dict: must be one of Chain"):
         deepmech.simulate({})

@@ -357,9 +357,6 @@ DOORS = {
         RUNS.mean(), *([v] if how == "runs" else [RUNS]), **{} if how == "runs" else {how: v}
     ),
     "leave_one_out": lambda v, how: leave_one_out(**{"runs": xr.DataArray(RUNS, dims="a"), "over": "a"} | {how: v}),
-    "bootstrap": lambda v, how: bootstrap(
-        lambda mean: mean, *([v] if how == "runs" else [RUNS]), **{} if how == "runs" else {how: v}
-    ),
     "stack": lambda v, how: stack({"a": Estimate(1.0)}, v) if how == "over" else stack([]),
     "crossing": lambda v, how: crossing(**{"x": [0, 1], "y": [1, -1], "direction": "falls"} | {how: v}),
     "linear_slope": lambda v, how: linear_slope(**{"x": [0, 1, 2], "y": RUNS} | {how: v}),
@@ -374,9 +371,9 @@ DOORS = {
 }
 ASKED = {
     "estimate": ("runs", "over", "scatter", "overlap"), "jackknife": ("runs", "over", "scatter"),
-    "leave_one_out": ("over",), "bootstrap": ("scatter",), "stack": ("over", "runs"),
+    "leave_one_out": ("over",), "stack": ("over", "runs"),
     "crossing": ("x", "y", "level", "direction"), "linear_slope": ("x", "y"),
-    "rank_correlation": ("x", "y", "over", "scatter"),
+    "rank_correlation": ("x", "y", "over"),
 }  # fmt: skip
 
 

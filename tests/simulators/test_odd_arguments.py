@@ -81,15 +81,11 @@ CALLS = {
     "well": (lambda **a: brownian.Well(**a).variance, {
         "stiffness": 0.0, "temperature": 0.0, "learning_rate": 1e-3, "n_data": 1.0,
     }),
-    "simulate a well": (brownian.simulate, {
-        "well": WELL, "times": [3], "start": None, "windows": (), "n_weights": 5, "seed": 0,
-    }),
     "free overlap": (brownian.free_overlap, {"times": [1.0], "window": 0.1, "diffusion": 0.1}),
     "free time": (brownian.free_time, {"window": 0.1, "diffusion": 0.1, "level": 0.9}),
-    "density": (brownian.density, {"w": 0.1, "time": 1.0, "well": WELL, "start": 0.0}),
     "well overlap": (brownian.well_overlap, {"times": [1.0], "well": WELL, "window": 0.1, "start": 0.0}),
     "final overlap": (brownian.final_overlap, {"well": WELL, "window": 0.1, "start": 0.0}),
-    "displacement": (brownian.well_msd, {"times": [1.0], "well": WELL, "start": 0.0}),
+    "displacement": (brownian.well_msd, {"times": [1.0], "well": WELL}),
     "ageing": (brownian.ageing_factor, {"waiting": [1.0], "learning_rate": 0.1, "decay": 0.1}),
 }  # fmt: skip
 PLACES = [(name, argument) for name, (_, arguments) in CALLS.items() for argument in arguments]

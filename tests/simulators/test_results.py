@@ -5,7 +5,7 @@ import json
 import pytest
 
 from deepmech import over
-from deepmech.simulators import brownian, elastic_sde, folding_ruler, spring_block
+from deepmech.simulators import elastic_sde, folding_ruler, spring_block
 
 GRID = over("grid", [0.1, 0.2])
 CHAIN = spring_block.Chain(n_blocks=3, friction_right=GRID, noise=0.1)
@@ -18,7 +18,6 @@ RESULTS = {
     "single-sample training": lambda: elastic_sde.train_discrete(MODEL, [1.0], START, step=0.5, n_samples=2),
     "elastic means": lambda: elastic_sde.mean_solution(MODEL, [1.0], START),
     "ruler": lambda: folding_ruler.simulate(RULER, folding_ruler.Pull(duration=20.0), dt=0.02, n_frames=3),
-    "weights": lambda: brownian.simulate(brownian.Well(temperature=1.0), [1, 2], windows=[0.1], n_weights=5),
 }
 CLOSED_FORMS = {
     "equilibrium": lambda: spring_block.equilibrium(CHAIN),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from deepmech.simulators import brownian, elastic_sde, folding_ruler, spring_block
-from deepmech.simulators.brownian import Well, free_time
+from deepmech.simulators.brownian import free_time
 from deepmech.simulators.elastic_sde import ElasticSDE
 from deepmech.simulators.folding_ruler import Pull, Ruler
 from deepmech.simulators.spring_block import Chain
@@ -13,8 +13,6 @@ QUIET = Chain(noise=0.0)
 START = [[1.0], [0.0]]
 STEPS, KEPT = "steps, one after another, take .* days", "would have to be kept, and this machine has"
 BEYOND = {
-    "a well's steps": (lambda: brownian.simulate(Well(), [10**13]), "times = .*" + STEPS),
-    "weights": (lambda: brownian.simulate(Well(), [1], n_weights=10**12), "n_weights = .*" + KEPT),
     "a chain's steps": (lambda: spring_block.simulate(QUIET, 1e12), "t_end = .*" + STEPS),
     "a chain without end": (lambda: spring_block.simulate(QUIET, 1e300), "t_end = .*" + STEPS),
     "a small step": (lambda: spring_block.simulate(QUIET, 1.0, dt=1e-300), "t_end = .*" + STEPS),

@@ -3,14 +3,12 @@
 import inspect
 import json
 
-import numpy as np
 import pytest
 import xarray as xr
 
 from deepmech import over
 from deepmech.core.specs import decode
-from deepmech.simulators import brownian, elastic_sde, folding_ruler, spring_block
-from deepmech.simulators.brownian import Well
+from deepmech.simulators import elastic_sde, folding_ruler, spring_block
 from deepmech.simulators.elastic_sde import ElasticSDE, PowerLaw
 from deepmech.simulators.folding_ruler import Pull, Ruler
 from deepmech.simulators.spring_block import Chain
@@ -41,13 +39,6 @@ def elastic_again(record, made):
     return (model, made.time.values), how
 
 
-def well_again(record, made):
-    well, how = specs_of(record, ("", Well))
-    if "start" in made.coords:
-        how["start"] = made.start.values
-    return (well, made.time.values), how | {"windows": made.window.values}
-
-
 def ruler_again(record, made):
     ruler, pull, how = specs_of(record, ("ruler", Ruler), ("pull", Pull))
     return (ruler, pull), how
@@ -76,10 +67,6 @@ VERBS = {
             "n_runs": 2, "start_spread": 0.3, "seed": 1,
         }, elastic_again,
     ),
-    "well": (brownian.simulate, {"well": Well(1.0, 1.0), "times": [3, 5], "windows": [0.1], "n_weights": 6}, {
-        "well": Well(1.0, 0.5), "times": [4], "start": np.linspace(0, 1, 6), "windows": [0.2, 0.3], "n_weights": 7,
-        "seed": 1,
-    }, well_again),
     "ruler": (
         folding_ruler.simulate,
         {"ruler": Ruler(n_pairs=3), "pull": Pull(duration=50.0, jerk_speed=0.2), "dt": 0.02, "n_frames": 3}, {

@@ -227,7 +227,7 @@ def estimate(
             raise ValueError(
                 "estimate: overlap and at are for means; leave them out beside of, whose interval is another"
             )
-        if over not in getattr(runs, "sizes", {}):
+        if not _has(runs, over):
             raise ValueError(f"estimate: over = {over!r}: with of it must be a dimension of labelled runs")
         n = runs.sizes[over]
         each = [of(runs.drop_isel({over: i})) for i in range(n)] if n > 1 else [of(runs) * np.nan]
@@ -284,16 +284,21 @@ def leave_one_out(runs: Any, over: str | None = None) -> Any:
         runs = np.atleast_1d(np.asarray(runs, float))
         # Without the only run there is none.
         return (runs.sum(0) - runs) / (len(runs) - 1) if len(runs) > 1 else np.full_like(runs, np.nan)
-    if over not in getattr(runs, "dims", ()):
+    if not _has(runs, over):
         raise ValueError(f"leave_one_out: over = {over!r}: must be a dimension of labelled runs")
     n = runs.sizes[over]
     return (runs.sum(over, skipna=False) - runs).transpose(*runs.dims) / (n - 1 if n > 1 else np.nan)
 
 
+def _has(runs: Any, over: Any) -> bool:
+    """Whether ``over`` names a dimension of labelled runs."""
+    return isinstance(over, str) and over in getattr(runs, "sizes", {})
+
+
 def _runs(owner: str, values: Any, over: str | None) -> np.ndarray:
     """Runs along the first axis, float64."""
     if isinstance(values, xr.DataArray):
-        if over not in values.dims:
+        if not _has(values, over):
             raise ValueError(f"{owner}: over = {over!r}: must be the dimension of runs, one of {values.dims}")
         values = values.transpose(over, ...).values
     elif over is not None:
@@ -435,9 +440,7 @@ def proportion(share: Any, n: int) -> Estimate:
     return found
 
 
-def rank_correlation(
-    x: xr.DataArray, y: xr.DataArray, over: str, scatter: str = "skewed", of: Callable[[Any], Any] = np.asarray
-) -> Estimate:
+def rank_correlation(x: xr.DataArray, y: xr.DataArray, over: str) -> Estimate:
     """Spearman's rank correlation over cells, of means over runs; its interval is over runs.
 
     The cells are the same whoever repeats the experiment, and neighbours are alike: to resample cells would say nothing
@@ -448,8 +451,6 @@ def rank_correlation(
     x, y : DataArray
         Labelled arrays over the same cells and over runs, along ``over``. Run i of x and of y go together. Cells
         without a finite mean of both are left out.
-    of : callable
-        What of the means of x is ranked, for example ``abs``.
 
     Raises
     ------
@@ -464,7 +465,7 @@ def rank_correlation(
     −1.00 [−1.00, −0.97]
     """
     for name, array in (("x", x), ("y", y)):
-        if not isinstance(array, xr.DataArray) or over not in array.dims:
+        if not isinstance(array, xr.DataArray) or not _has(array, over):
             raise ValueError(f"rank_correlation: {name}: must be a labelled array over {over!r}")
     x, y = (a.transpose(over, ...) for a in xr.align(x, y, join="exact"))
     cells = [d for d in x.dims if d != over]
@@ -473,20 +474,18 @@ def rank_correlation(
     a, b = (v.transpose(over, *cells).values.reshape(v.sizes[over], -1).astype(float) for v in (x, y))
     usable = np.isfinite(a).all(0) & np.isfinite(b).all(0)
     a, b = a[:, usable], b[:, usable]
-    for name, means in (("x", of(a.mean(0))), ("y", b.mean(0))):
+    for name, means in (("x", a.mean(0)), ("y", b.mean(0))):
         if means.size < 3 or np.ptp(means) == 0:
             raise ValueError(
                 f"rank_correlation: {name} has {np.unique(means).size} different values in {means.size} cells: "
                 "no ranks to compare; give at least three cells that differ"
             )
-    found = bootstrap(lambda x, y: spearman(of(x), y), a, b, scatter=scatter)
-    return found.map(lambda end: float(np.clip(end, -1.0, 1.0)))
+    return bootstrap(spearman, a, b).map(lambda end: float(np.clip(end, -1.0, 1.0)))
 
 
 def bootstrap(
     statistic: Callable[..., Any],
     *runs: np.ndarray,
-    scatter: str = "skewed",
     n_draws: int = N_BOOT,
     percentiles: bool = False,
 ) -> Estimate:
@@ -498,9 +497,7 @@ def bootstrap(
     ----------
     statistic : callable
         Makes numbers of means over runs, of any number of draws along their first axis.
-    runs : arrays with the same independent runs along their first axes.
-    scatter : str
-        As for :func:`estimate`.
+    runs : arrays with the same independent runs, of skewed scatter (:data:`MIN_RUNS`), along their first axes.
     n_draws : int
         How often runs are drawn.
     percentiles : bool
@@ -516,7 +513,7 @@ def bootstrap(
         raise ValueError("bootstrap: runs: give one or more arrays of runs, which are along their first axes")
     n = len(runs[0])
     value = np.asarray(statistic(*(r.mean(0, keepdims=True) for r in runs)), float)[0]
-    if why := _too_few(n, scatter):
+    if why := _too_few(n, "skewed"):
         return replace(unknown(why, value), n=n)
     picks = (Stream.of("rank correlation").uniform("runs", 0, (n_draws, n)) * n).astype(int)
     weights = np.stack([np.bincount(p, minlength=n) for p in picks]) / n

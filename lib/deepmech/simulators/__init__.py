@@ -11,12 +11,12 @@ def simulate(spec: Any, /, *args: Any, **options: Any) -> xr.Dataset:
     """Run any simulator's spec: what follows it is for the ``simulate`` of its own module.
 
     A spec is a :class:`~deepmech.simulators.spring_block.Chain`,
-    :class:`~deepmech.simulators.elastic_sde.ElasticSDE`, :class:`~deepmech.simulators.folding_ruler.Ruler` or
-    :class:`~deepmech.simulators.brownian.Well`. Each of these modules registers its own ``simulate`` for its spec.
+    :class:`~deepmech.simulators.elastic_sde.ElasticSDE` or :class:`~deepmech.simulators.folding_ruler.Ruler`. Each of
+    these modules registers its own ``simulate`` for its spec.
 
     Parameters
     ----------
-    spec : Chain, ElasticSDE, Ruler or Well
+    spec : Chain, ElasticSDE or Ruler
         What to simulate.
     *args, **options : object
         For the ``simulate`` of its module.
@@ -37,5 +37,5 @@ def simulate(spec: Any, /, *args: Any, **options: Any) -> xr.Dataset:
     >>> simulate(Chain(n_blocks=3, noise=0.1), t_end=1.0).sizes["block"]
     5
     """
-    known = "Chain(...), ElasticSDE(...), Ruler(...), Well(...)"
+    known = "Chain(...), ElasticSDE(...), Ruler(...)"
     raise ValueError(f"simulate: spec of type {type(spec).__name__}: must be one of {known}")

@@ -1,4 +1,4 @@
-"""Weights that know nothing of one another: free walks and harmonic wells, in closed form and step by step.
+"""Weights that know nothing of one another: free walks and harmonic wells, in closed form.
 
 These are the nulls of the glass paper. Energy is P_D times the loss, so a weight of a network trained by overdamped
 Langevin dynamics diffuses with D = μT/P_D (App. A). Times are in steps; one step is one unit of time.
@@ -6,33 +6,14 @@ Langevin dynamics diffuses with D = μT/P_D (App. A). Times are in steps; one st
 
 from __future__ import annotations
 
-import json
-import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import xarray as xr
 from scipy.special import erf, erfinv
-from tqdm import tqdm
 
-from deepmech import simulators
 from deepmech.core import checks
-from deepmech.core.labels import with_attrs
-from deepmech.core.provenance import attributes
-from deepmech.core.random import Stream
-from deepmech.core.specs import Spec, encode
-
-#: What results hold, and in what units.
-ATTRS = {
-    "overlap": ("overlap $Q(t)$", "1"),
-    "msd": ("mean squared displacement", "weight²"),
-    "position": ("position of a weight", "weight"),
-    "time": ("time", "steps"),
-    "window": ("window", "weight"),
-    "weight": ("weight", "1"),
-}
+from deepmech.core.specs import Spec
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,37 +135,6 @@ def free_time(window: float | np.ndarray, diffusion: float, level: float = 0.9) 
     return float(time) if np.ndim(time) == 0 else time
 
 
-def density(w: np.ndarray, time: float, well: Well, start: float) -> np.ndarray:
-    """Probability density of a weight that began at ``start`` (Eqs. 5, F3, F4).
-
-    Parameters
-    ----------
-    w : array_like
-        Places, any shape.
-    time : number
-        Steps since the start.
-    well : Well
-        Of the weight.
-    start : number
-        Where it began.
-
-    Returns
-    -------
-    ndarray like ``w``
-        Per unit of weight.
-
-    Examples
-    --------
-    >>> free = Well(temperature=1.0, learning_rate=0.5)
-    >>> round(float(density(np.array(0.0), 1.0, free, 0.0)), 4)  # 1/√(2π)
-    0.3989
-    """
-    checks.check_type("density: well", well, Well)
-    w, times, start = checks.check_arrays("density", w=w, time=time, start=start)
-    mean, spread = _mean_and_variance(times, well, start)
-    return np.exp(-((w - mean) ** 2) / (2 * spread)) / np.sqrt(2 * np.pi * spread)
-
-
 def _mean_and_variance(times: np.ndarray, well: Well, start: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:
     """Mean and variance at ``times`` of a weight that began at ``start``."""
     rate = well.learning_rate * well.stiffness
@@ -194,7 +144,7 @@ def _mean_and_variance(times: np.ndarray, well: Well, start: np.ndarray | float)
 
 
 def well_overlap(times: np.ndarray, well: Well, window: float, start: float) -> np.ndarray:
-    """Q(t) of weights that began at ``start`` (Eq. F6, with T/P_D for T).
+    """Q(t) of weights that began at ``start`` (Eq. F6, with T/P_D for T): of their Gaussians (Eqs. 5, F3, F4).
 
     Parameters
     ----------
@@ -254,10 +204,10 @@ def final_overlap(well: Well, window: float, start: np.ndarray | float) -> np.nd
     return 0.5 * (erf(scale * (start + window)) - erf(scale * (start - window)))
 
 
-def well_msd(times: np.ndarray, well: Well, start: float | None = None) -> np.ndarray:
-    """⟨(w(t) - w(0))²⟩ for weights that began at ``start``, or, with None, in equilibrium.
+def well_msd(times: np.ndarray, well: Well) -> np.ndarray:
+    """⟨(w(t) - w(0))²⟩ in equilibrium.
 
-    In equilibrium it rises to 2T/(kP_D), twice Eq. H4, which is the variance: both times fluctuate.
+    It rises to 2T/(kP_D), twice Eq. H4, which is the variance: both times fluctuate.
 
     Parameters
     ----------
@@ -265,8 +215,6 @@ def well_msd(times: np.ndarray, well: Well, start: float | None = None) -> np.nd
         Any shape, steps.
     well : Well
         Of the weights.
-    start : array_like, optional
-        Where they began; None for equilibrium.
 
     Returns
     -------
@@ -283,11 +231,7 @@ def well_msd(times: np.ndarray, well: Well, start: float | None = None) -> np.nd
     rate = well.learning_rate * well.stiffness
     if rate == 0:
         return 2 * well.diffusion * times
-    if start is None:
-        return -2 * well.variance * np.expm1(-rate * times)
-    (start,) = checks.check_arrays("well_msd", start=start)
-    mean, spread = _mean_and_variance(times, well, start)
-    return (start - mean) ** 2 + spread
+    return -2 * well.variance * np.expm1(-rate * times)
 
 
 def ageing_factor(waiting: np.ndarray, learning_rate: float, decay: float) -> np.ndarray:
@@ -317,87 +261,3 @@ def ageing_factor(waiting: np.ndarray, learning_rate: float, decay: float) -> np
         "ageing_factor", waiting=waiting, learning_rate=learning_rate, decay=decay
     )
     return np.exp(learning_rate * decay * waiting)
-
-
-def simulate(
-    well: Well,
-    times: Sequence[int],
-    start: np.ndarray | float | None = None,
-    *,
-    windows: Sequence[float] = (),
-    n_weights: int = 10_000,
-    seed: int = 0,
-) -> xr.Dataset:
-    """Walk ``n_weights`` weights step by step, as the trainer does, and record them at ``times`` (steps, increasing).
-
-    Parameters
-    ----------
-    start : (n_weights,), which the result keeps as the coordinate ``start``, or a number; None draws from equilibrium
-        (from 0 if free).
-    windows : list of float
-        Sensitivities of the overlap.
-
-    Returns
-    -------
-    xarray.Dataset
-        ``overlap`` (time, window), ``msd`` (time), ``position`` (time, weight).
-
-    Raises
-    ------
-    ValueError
-        If times are not increasing positive integers.
-
-    Examples
-    --------
-    >>> free = Well(temperature=1.0, learning_rate=0.1)
-    >>> float(simulate(free, [100], 0.0, n_weights=2000).msd[0]) > 10
-    True
-    """
-    began = time.perf_counter()
-    checks.check_type("simulate: well", well, Well)
-    steps = checks.check_ints("simulate: times", times, 1, rising=True, allowed="increasing integers >= 1")
-    checks.check_steps("simulate: times", times, float(steps[-1]))
-    n_weights = checks.check_int("simulate: n_weights", n_weights)
-    checks.check_memory("simulate: n_weights", n_weights, n_weights * len(steps))
-    seed = checks.check_int("simulate: seed", seed, 0)
-    edges = checks.check_array("simulate: windows", windows)
-    checks.check("simulate: windows", windows, edges.ndim == 1 and (edges >= 0).all(), "a list of numbers >= 0")
-    stream = Stream.of("brownian", seed)
-    if start is None:
-        spread = np.sqrt(well.variance) if well.stiffness > 0 else 0.0
-        w = spread * stream.normal("start", 0, n_weights)
-    else:
-        first_places = checks.check_array("simulate: start", start)
-        if first_places.shape not in ((), (n_weights,)):
-            raise ValueError(f"simulate: start has shape {first_places.shape}: give a number, or ({n_weights},)")
-        checks.check("simulate: start", start, np.isfinite(first_places).all(), "finite numbers")
-        w = np.broadcast_to(first_places, (n_weights,)).copy()
-    first, noise = w.copy(), np.sqrt(2 * well.diffusion)
-    shrink = 1 - well.learning_rate * well.stiffness
-    positions, t = [], 0
-    with tqdm(total=int(steps[-1]), disable=None, leave=False) as bar:
-        for step in steps:
-            while t < step:
-                w = shrink * w + noise * stream.normal("step", t, n_weights)
-                t += 1
-                bar.update()
-            positions.append(w.copy())
-    position = np.array(positions)
-    moved = np.abs(position - first)
-    within = [(moved < window).mean(1) for window in edges]
-    apart = start is not None and np.ndim(start) > 0
-    setting = {"start": "the coordinate start" if apart else start, "n_weights": n_weights}
-    spec = json.dumps(encode({**well.to_json(), **setting}))
-    made = xr.Dataset(
-        {
-            "overlap": (("time", "window"), np.stack(within, -1) if within else np.empty((len(steps), 0))),
-            "msd": ("time", (moved**2).mean(1)),
-            "position": (("time", "weight"), position),
-        },
-        {"time": steps, "window": edges, **({"start": ("weight", first)} if apart else {})},
-        attributes(spec=spec, seed=seed, wall_seconds=time.perf_counter() - began),
-    )
-    return with_attrs(made, ATTRS)
-
-
-simulators.simulate.register(Well, simulate)
