@@ -186,8 +186,12 @@ class Part(nn.Module):
         (mlp(), "blocks", "'blocks': no blocks are repeated here; name the layers: input, output, 0"),
         (mlp(0), None, r"no activation to choose.*layers=\['input', '0'\].*0 \(Linear\)"),
         (nn.Sequential(OrderedDict(rnn=nn.GRU(WIDTH, 2))), None, r"no activation .*layers=\['input', 'rnn'\], say"),
-        (nn.Sequential(nn.LazyLinear(4), nn.ReLU()), None, r"'0\.weight' has no shape yet"),
-        (nn.Sequential(torch.jit.script(mlp())), None, "module '0' is scripted .* measure the module that it was made"),
+        (nn.Sequential(nn.LazyLinear(4), nn.ReLU()), None, r"'0\.weight' has no numbers yet: run one batch"),
+        (
+            nn.Sequential(nn.Linear(WIDTH, 4, device="meta"), nn.ReLU()),
+            None,
+            r"'0\.weight' has no numbers yet: .*to_empty",
+        ),
     ],
 )
 def test_layers_that_cannot_be_measured_are_named(model, layers, message):

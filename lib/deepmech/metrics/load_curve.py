@@ -562,17 +562,11 @@ def masked_mean_pool(features: torch.Tensor, batch: Any) -> torch.Tensor:
 
 def _place(model: nn.Module) -> tuple[torch.device, torch.dtype | None]:
     """Device and precision of a model, as far as it has parameters; a ValueError if it cannot be measured."""
-    for name, module in model.named_modules():
-        if isinstance(module, torch.jit.ScriptModule):
-            raise ValueError(
-                f"load_curve: module {name!r} is scripted (torch.jit) and computes out of sight: measure the "
-                "module that it was made from"
-            )
     parameters = dict(model.named_parameters())
-    if lazy := [name for name, parameter in parameters.items() if nn.parameter.is_lazy(parameter)]:
+    if empty := [name for name, p in parameters.items() if nn.parameter.is_lazy(p) or p.is_meta]:
         raise ValueError(
-            f"load_curve: {lazy[0]!r} has no shape yet, and the first pass would draw it: "
-            "run one batch through the model before"
+            f"load_curve: {empty[0]!r} has no numbers yet: run one batch through a lazy model before; give a model on "
+            "the device meta its weights, after model.to_empty(device='cpu')"
         )
     dtype = next((p.dtype for p in parameters.values() if p.is_floating_point()), None)
     return next((p.device for p in parameters.values()), torch.device("cpu")), dtype
