@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import re
@@ -159,7 +160,8 @@ class TrainerRun:
                         f"{self.caller}: one of the {what} does not fit into the memory of {self.device}: give a "
                         "smaller batch_size"
                     ) from error
-            torch.cuda.empty_cache()  # of what the attempt held, now that its error is gone
+            gc.collect()  # what the attempt held, now that its error is gone
+            torch.cuda.empty_cache()
             half = len(job) // 2
             return [*watched(job[:half]), *watched(job[half:])]
 

@@ -82,8 +82,8 @@ def _watch_random(module: nn.Module, device: torch.device) -> list[str]:
     found, before = list[str](), list[Any]()
 
     def states() -> tuple[Any, ...]:
-        drawn_by_torch = [torch.get_rng_state(), *([torch.cuda.get_rng_state(device)] if device.type == "cuda" else [])]
-        return random.getstate(), pickle.dumps(np.random.get_state()), [s.tolist() for s in drawn_by_torch]  # noqa: NPY002
+        torchs = [torch.get_rng_state()] + ([torch.cuda.get_rng_state(device)] if device.type == "cuda" else [])
+        return random.getstate(), pickle.dumps(np.random.get_state()), [s.numpy().tobytes() for s in torchs]  # noqa: NPY002
 
     def end(part: nn.Module, name: str) -> None:
         if before.pop() != states():
