@@ -305,6 +305,12 @@ def test_modules_that_several_seeds_would_share_are_refused(factory, ensemble_si
         train(factory, TWO, (X, Y), seed=over("seed", [0, 1]), ensemble_size=ensemble_size)
 
 
+def test_torch_s_generator_stays_where_it_is():
+    before = torch.get_rng_state()
+    train(small, TWO, Pairs(X, Y))
+    assert torch.equal(torch.get_rng_state(), before)
+
+
 @pytest.mark.parametrize("training", [True, False])
 def test_a_user_s_module_comes_back_as_it_went(training):
     module = small(norm=True).double().train(training)

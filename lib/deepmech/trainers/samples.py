@@ -194,8 +194,9 @@ def _marks(data: Any, found: Mapping[str, Any]) -> dict[str, Any]:
 def _collected(what: str, data: Dataset[Any] | DataLoader[Any]) -> tuple[torch.Tensor, torch.Tensor]:
     """(x, y) of all samples, or of all batches, that torch's own loader yields; a ValueError if those are no pairs."""
     batches = list[tuple[torch.Tensor, torch.Tensor]]()
+    own = torch.Generator()  # of which a loader draws, in place of torch's
     try:
-        for x, y in data if isinstance(data, DataLoader) else DataLoader(data, batch_size=256):
+        for x, y in data if isinstance(data, DataLoader) else DataLoader(data, batch_size=256, generator=own):
             batches.append((x, y))
         x, y = (torch.cat(tensors) for tensors in zip(*batches, strict=True))
     except (RuntimeError, TypeError, ValueError) as error:
