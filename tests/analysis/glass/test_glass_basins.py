@@ -39,7 +39,7 @@ def test_random_least_squares_are_as_round_as_wishart_matrices():
 
 def test_words_and_table():
     left = basins.jump(basins.share_left(survey()))
-    assert basins.list_systems(left, ["network"]) == "Beside it: 1 (network)."
+    assert basins.list_systems("Left of it", left.sel(system=["network"])) == "Left of it: 1 (network)."
     table = basins.overview(survey())
     assert table.loc["left of kick 0.001", "glass"] == "1e-06" and table.loc["flat directions", "network"] == "25 %"
     assert table.loc["barrier along walk", "glass"] == "2" and table.loc["to another, straight", "glass"] == "2"

@@ -212,7 +212,7 @@ def end_values(result: xr.Dataset, window: int, names: Mapping[str, str]) -> dic
         for model, words in names.items()
     }
     for model in (one for one in names if one != "I"):
-        rows[f"late growth of Â by the I-model's, {names[model]}"] = float(late_growth_ratio(result, model).value)  # type: ignore[arg-type]
+        rows[f"late growth of Â, L ÷ I, {names[model]}"] = float(late_growth_ratio(result, model).value)  # type: ignore[arg-type]
     return rows | {"validation accuracy": float(result["validation_accuracy"].isel(at_iteration=-1).mean())}
 
 

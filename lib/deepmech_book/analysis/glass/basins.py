@@ -6,8 +6,6 @@ networks of three phases) and ``seed``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pandas as pd
 import xarray as xr
 
@@ -96,9 +94,23 @@ def random_roundness(survey: xr.Dataset, n_data: int) -> xr.DataArray:
     return 1 / (1 + survey.n_coordinates.isel(seed=0) / n_data)
 
 
-def list_systems(values: xr.DataArray, systems: Sequence[str]) -> str:
-    """Numbers of several systems, in words that follow a claim's own."""
-    return "Beside it: " + ", ".join(f"{float(values.sel(system=s)):.2g} ({s})" for s in systems) + "."
+def list_systems(words: str, values: xr.DataArray) -> str:
+    """Numbers of all systems in a sentence that says what they are, with two digits.
+
+    Parameters
+    ----------
+    words : str
+        What the numbers are.
+    values : DataArray
+        Over ``system``.
+
+    Examples
+    --------
+    >>> list_systems("Height", xr.DataArray([84216.6, 0.926], {"system": ["glass", "regularised"]}, "system"))
+    'Height: 84,000 (glass), 0.93 (regularised).'
+    """
+    rounded = ((name, float(f"{float(values.sel(system=name)):.2g}")) for name in values.system.values)
+    return f"{words}: {', '.join(f'{value:,.10g} ({name})' for name, value in rounded)}."
 
 
 def overview(survey: xr.Dataset) -> pd.DataFrame:
