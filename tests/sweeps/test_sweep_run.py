@@ -200,7 +200,6 @@ def test_what_decides_results_decides_the_key():
         Sweep("walks", base.compute, base.cells, base.fixed, data="0123"),
     ]
     assert len({s.key for s in [base, *others]}) == 5
-    assert Sweep.from_json({**base.to_json(), "tolerance": 0.5}).key == base.key  # as files of old have it
 
 
 def test_a_spec_cannot_be_changed_from_outside():
