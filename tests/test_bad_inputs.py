@@ -89,6 +89,8 @@ SLIPS = {
     "drop of nan": (lambda: STREAM.mask("p", 0, 5, np.nan), "Stream.mask: drop = nan: must be a probability"),
     "float word": (lambda: Stream.of("a", 1.5), "a word = 1.5: must be text or a whole number"),
     "list": (lambda: Chain(friction_right=[0.1, 0.2], noise=0.0), f"Chain.friction_right = [0.1, 0.2]: {NUMBER}"),
+    "hidden": (lambda: Chain(friction_right=np.ma.masked, noise=0.0), f"Chain.friction_right = masked: {NUMBER}"),
+    "hidden, no axis": (lambda: Chain(target=HIDDEN[1, 2], noise=0.0), f"Chain.target = masked: {NUMBER}"),
     "float blocks": (lambda: Chain(n_blocks=7.0, noise=0.0), "Chain.n_blocks = 7.0: must be a whole number"),
     "the class": (lambda: simulate(Chain, 1.0), "simulate: chain is the class Chain itself: make one first"),
     "shared by text": (lambda: simulate(QUIET, 1.0, shared_noise="no"), "simulate: shared_noise = 'no': must be True"),

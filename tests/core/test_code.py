@@ -138,3 +138,12 @@ def test_the_library_works_without_its_sources(tmp_path, form):
     assert done.returncode == 0, done.stderr[-2000:]
     many, total, code = done.stdout.split()
     assert int(many) > 20 and float(total) == Stream.of("doctest", 0).normal("noise", 3, 5).sum() and len(code) == 16
+
+
+def test_states_of_old_code_are_removed_and_nothing_else(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    for name in ("deepmech-0123456789abcdef", "deepmech-results"):
+        (tmp_path / name).mkdir()
+        os.utime(tmp_path / name, (0, 0))
+    mine = compiled.folder(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {mine.name, "deepmech-results"}

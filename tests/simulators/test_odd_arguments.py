@@ -4,6 +4,7 @@ import traceback
 
 import numpy as np
 import pytest
+import torch
 import xarray as xr
 
 from deepmech import over
@@ -19,6 +20,7 @@ ODD = {
     "objects": np.array([None, 1], object), "texts": np.array(["a", "b"]), "days": DAYS,
     "other order of bytes": np.array([1.0, 2.0], ">f8"), "records": np.zeros(2, [("a", float)]),
     "masked": np.ma.masked_array([1.0, 2.0], [0, 1]), "dataset": xr.Dataset(), "no labels": xr.DataArray([1.0, 2.0]),
+    "hidden": np.ma.masked, "tensor": torch.tensor(1.0), "tensor to learn": torch.tensor(1.0, requires_grad=True),
     "labelled": over("x", [1, 2]), "labelled huge": over("x", [1e300, 1.0]),
     "labelled nan": over("x", [0, 1]).copy(data=[np.nan, 1.0]),
     "labelled complex": over("x", [0, 1]).copy(data=[1j, 1]),

@@ -108,11 +108,12 @@ def check_ints(
 
 
 def is_real(value: Any) -> bool:
-    """Whether ``value`` is a single real number that a float can hold, and neither a boolean nor a span of time."""
-    with suppress(ValueError, TypeError):  # rows of different lengths, a Dataset
-        number = np.asarray(value)
-        return number.ndim == 0 and number.dtype.kind in "iuf"
-    return False
+    """Whether ``value`` is a single number of Python's or NumPy's, and neither a boolean nor a span of time.
+
+    Others that NumPy would take for one are not: a tensor, which no record holds, and what a mask hides.
+    """
+    plain = isinstance(value, int | float | np.generic | np.ndarray) and not np.ma.is_masked(value)
+    return plain and np.ndim(value) == 0 and np.asarray(value).dtype.kind in "iuf"
 
 
 def check_real(
@@ -136,7 +137,7 @@ def check_array(what: str, value: Any, allowed: str = "an array of real numbers"
     check_unmasked(what, value)
     try:
         found = np.asarray(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RuntimeError):  # rows of different lengths, a tensor that learns
         raise_invalid(what, value, allowed)
     if found.dtype.kind not in "iuf":
         raise_invalid(what, value, allowed)

@@ -92,7 +92,7 @@ def folder(sources: Path) -> Path:
     with suppress(OSError):
         mine.mkdir(parents=True, exist_ok=True)
         os.utime(mine)
-        for old in mine.parent.glob("deepmech-*"):
+        for old in mine.parent.glob(f"deepmech-{'[0-9a-f]' * 16}"):
             if time.time() - old.stat().st_mtime > WEEK:
                 shutil.rmtree(old, ignore_errors=True)
     return mine
