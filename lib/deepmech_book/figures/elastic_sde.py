@@ -42,6 +42,7 @@ __all__ = [
     "paths_of_i_model",
     "plane_angles",
     "projected_logits",
+    "pull_factors",
     "rates_by_share",
     "rates_in_logits",
     "recovered_effects",
@@ -718,6 +719,23 @@ def relative_differences(shapes: xr.DataArray, photos: xr.DataArray) -> Picture:
         figure="B.D9",
         alt="Four panels of two curves. The L-model's falls, further along the own direction; the I-model's falls "
         "early and stays where it is.",
+    )
+
+
+def pull_factors(factors: Mapping[str, xr.DataArray]) -> Picture:
+    """The factor of Eq. B.5 by its value at the end, over ``time`` and ``class``, a panel for each data set."""
+    return figures.lines(
+        {name: one.assign_coords({"class": ["1", "2", "3"]}) for name, one in factors.items()},
+        x="time",
+        by="class",
+        label="class {}",
+        columns=2,
+        points=False,
+        log="y",
+        level=1.0,
+        x_label="time (share)",
+        y_label="C by its value at the end",
+        alt="Two panels, shapes and photographs, of three curves that fall to one over training.",
     )
 
 

@@ -127,6 +127,17 @@ def test_linearisation_is_measured_on_each_data_set_with_its_groups():
     assert constant.is_finite and float(cosine.value.min()) > np.sqrt(3) / 2  # the least that a pull towards k can have
 
 
+def test_factors_of_the_pull_have_their_closed_form_from_where_margins_are_above_zero():
+    """Logits s (e_k − 1/3) that first point the wrong way, alike in all groups: C is 2/(eˢ + 2) by the margin 2 s/3."""
+    s = np.linspace(-1.05, 4.95, 61)
+    group = means_of(s[:, None, None] * (np.eye(3) - 1 / 3)).rename(time="slow_time")
+    factors = imitated_paths.pull_factors(xr.Dataset({"group_mean": group.expand_dims(group=4)}))
+    s = s[-factors.sizes["time"] :]
+    own = 2 / (np.exp(s) + 2) / s
+    assert s[0] == pytest.approx(0.05) and float(factors["time"][-1]) == 1.0
+    np.testing.assert_allclose(factors.isel({"class": 0}), own / own[-1], rtol=1e-9)
+
+
 def test_a_large_margin_leaves_no_drift_and_a_residue_of_it():
     """Near zero e_k − softmax is 1/3 of d_k's own; where logits are large all three vanish, as e^(−s)."""
     s = np.linspace(1.0, 12.0, 100)

@@ -39,6 +39,7 @@ __all__ = [
     "over_data",
     "own_aligned",
     "pull",
+    "pull_factors",
     "ratio_error",
     "second_half",
     "spread_of_classes",
@@ -272,6 +273,24 @@ def second_half(pulls: xr.Dataset) -> tuple[xr.DataArray, xr.DataArray]:
     middle = pulls["factor"].sel(time=float(pulls["time"][-1]) / 2, method="nearest", drop=True)
     last = pulls["factor"].isel(time=-1, drop=True)
     return xr.apply_ufunc(np.log, middle / last), last_tenth(pulls["cosine"])
+
+
+def pull_factors(result: xr.Dataset) -> xr.DataArray:
+    """The constant C of Eq. B.5 by its value at the end, from the time on at which margins exceed their noise.
+
+    Parameters
+    ----------
+    result : Dataset
+        Of networks, with ``group_mean``.
+
+    Returns
+    -------
+    DataArray
+        Over ``time``, as a share of training, and ``class``.
+    """
+    groups = result["group_mean"].rename(slow_time="time").astype(float)
+    factor = pull(effects.without_groups(result)[0])["factor"].isel(time=slice(int(begins(groups)), None))
+    return (factor / factor.isel(time=-1, drop=True)).assign_coords(time=factor["time"] / float(factor["time"][-1]))
 
 
 def linearisation(results: Mapping[str, xr.Dataset]) -> tuple[Estimate, Estimate]:

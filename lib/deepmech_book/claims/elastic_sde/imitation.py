@@ -1,10 +1,9 @@
-"""Claims of the page elastic_sde/imitation: Figs. 5 and D.7 to D.9 and App. B of paper B.
+"""Claims of the page elastic_sde/imitation: Figs. 5 and D.7 to D.9 of paper B.
 
 ``drawings`` are shares of figures drawn as the authors' program draws them
 (:func:`deepmech_book.analysis.elastic_sde.imitated_paths.drawings`); ``batches`` are paths of both models, driven by
 effects that either reads off networks, in batches of runs, by ``data``; ``blind`` are paths of the L-model with a
-constant effect within classes and none between them, likewise; ``networks`` are results of networks by ``data``, of
-which the first is GEOMNIST; ``n`` says how many trials are behind them.
+constant effect within classes and none between them, likewise; ``n`` says how many trials are behind them.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
-import numpy as np
 import xarray as xr
 
 from deepmech.core.estimates import proportion
@@ -127,18 +125,3 @@ def end_is_near(batches: Paths, blind: Paths, n: int) -> Measurement:
     words = _both(lambda one: imitated_paths.terminal_distance(one, "I"), batches)
     words = f"In all coordinates, of which the paper does not speak here: {words}."
     return Measurement(found, null=imitated_paths.over_data(late).sel(norm="L", drop=True), detail=words)
-
-
-# --- Equation B.5 -----------------------------------------------------------------------------------------------------
-
-
-@measures("B.B5.direction")
-def pull_is_along_d(networks: Paths) -> Measurement:
-    """Cosine of the angle of the pull with d_k over the last tenth, by class and data."""
-    return Measurement(imitated_paths.linearisation(networks)[1], null=float(np.sqrt(3) / 2))
-
-
-@measures("B.B5.constant")
-def pull_is_linear(networks: Paths) -> Measurement:
-    """Factor of the pull in the middle of training over that at its end, by class and data."""
-    return Measurement(imitated_paths.linearisation(networks)[0].map(np.exp))
