@@ -446,7 +446,8 @@ def _in_words(name: Any, chunk: xr.Dataset) -> str:
         return "missing"
     variable = chunk.variables[name]
     values = "" if "cell" in variable.dims else f", {np.array2string(variable.values, threshold=9)}"
-    return f"of type {variable.dtype} over {dict(variable.sizes)} with {variable.attrs}{values}"
+    sizes = {name: size for name, size in variable.sizes.items() if name != "cell"}  # of which there is none here
+    return f"of type {variable.dtype} over {sizes or 'cells alone'} with {variable.attrs}{values}"
 
 
 def unfold(sweep: Sweep, cells: xr.Dataset) -> xr.Dataset:

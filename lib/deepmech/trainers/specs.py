@@ -221,7 +221,8 @@ class Training(Spec):
     def __post_init__(self) -> None:
         self.check_in("optimizer", *rules.OPTIMIZERS)
         self.check_in("loss", *rules.LOSSES)
-        self.check("dtype", isinstance(self.dtype, str) and self.dtype in DTYPES, " or ".join(map(repr, DTYPES)))
+        one = isinstance(self.dtype, str) and self.dtype in DTYPES
+        self.check("dtype", one, f"one of {checks.join_repr(DTYPES)}, for all networks of a call")
         self.check_positive("learning_rate")
         self.check_not_negative("weight_decay")
         self.check_between("momentum", 0, 1, "at least 0 and below 1")
@@ -294,7 +295,8 @@ class SingleSample(Spec):
             "SingleSample.iterations", checks.check_int("SingleSample.iterations", self.iterations), self.iterations
         )
         self.check_between("label_error", 0, np.nextafter(1, 2), "a share, 0 to 1")
-        self.check("dtype", isinstance(self.dtype, str) and self.dtype in DTYPES, " or ".join(map(repr, DTYPES)))
+        one = isinstance(self.dtype, str) and self.dtype in DTYPES
+        self.check("dtype", one, f"one of {checks.join_repr(DTYPES)}, for all networks of a call")
         if self.class_weights is not None:
             allowed = "a probability for every class, adding up to 1, or None"
             weights = checks.check_array("SingleSample.class_weights", self.class_weights, allowed)
