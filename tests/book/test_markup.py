@@ -1,7 +1,9 @@
 """What a notebook says in its title, caption and parameters is shown as it is written, and never becomes markup."""
 
+import re
 from urllib.parse import quote
 
+import pandas as pd
 import pytest
 from bs4 import BeautifulSoup
 from markdown_it import MarkdownIt
@@ -92,3 +94,21 @@ def test_any_text_is_code_in_one_cell_of_a_table():
         )
         cells = BeautifulSoup(table, "html.parser").select("tbody td")
         assert [words(c) for c in cells] == [" ".join(text.split()), "x"] and cells[0].code, text
+
+
+MARK = ' class="dm-words"'
+
+
+def test_a_table_has_one_row_of_names_and_its_words_stand_left():
+    index = pd.MultiIndex.from_product([["MNIST", "shapes"], [1, 2]], names=["data", "seed"])
+    columns = {"kind": ["flat", "flat", "–", "bent"], "wins": ["1 of 2", "none", "2 of 2", "–"], "loss": range(4)}
+    table = site.in_words(pd.DataFrame(columns, index).to_html())
+    head, *rows = re.findall("(?s)<tr.*?</tr>", table)
+    assert re.findall("<t[hd]([^>]*)>([^<]*)<", head) == [
+        (MARK, "data"), (MARK, "seed"), (MARK, "kind"), ("", "wins"), ("", "loss"),
+    ]  # fmt: skip
+    assert len(rows) == 4
+    for row in rows:
+        assert [MARK in cell for cell in re.findall("<td[^>]*>", row)] == [True, False, False]
+    plain = pd.DataFrame({0: [0.5]}, pd.Index(["a"], name="data")).rename_axis(columns="epoch")
+    assert re.findall(r"<th\b[^>]*>([^<]*)<", site.in_words(plain.to_html())) == ["data ↓ epoch →", "0", "a"]

@@ -47,3 +47,13 @@ def test_what_does_not_fit_is_refused():
         )
     with pytest.raises(ValueError, match="at most 7"):
         figures.dots(table(np.zeros((3, 8)), series=range(8)), row="row", by="kind", x_label="x", alt="Rows of dots.")
+
+
+def test_dots_keep_most_of_a_picture_that_a_phone_shows_whole():
+    names = ["1(b) learning rate, other images", "product of Frobenius norms", "short"]
+    picture = figures.dots(table(np.arange(6.0).reshape(3, 2), names), row="row", by="kind", alt="Rows of dots.")
+    assert 'class="deepmech-picture dm-narrow"' in picture._repr_mimebundle_()["text/html"]
+    fig = picture.render()
+    assert fig.axes[0].get_position().width > 0.6
+    # 342 pixels are the column of a phone of 390; words are then as high as 11 pixels.
+    assert 11 / 72 * 342 / fig.get_figwidth() > 11

@@ -60,6 +60,21 @@ def test_curves_are_named_at_their_right_ends_whatever_the_order_of_their_points
     assert [name for name, *_ in names] == ["one", "two"]
 
 
+def test_curves_that_end_together_are_named_in_the_height_of_another_point():
+    meeting = xr.DataArray([[1.0, 0.2, 0.0], [1.0, 0.8, 0.0]], {"kind": ["low", "high"], "x": [0, 1, 2]}, ("kind", "x"))
+    ax = lines(meeting, x="x", by="kind", named_at=1, fig=Figure()).axes[0]
+    heights = {text.get_text(): text.xy[1] for text in ax.texts}
+    shown = ax.transLimits.transform([[0, 0.2], [0, 0.8]])[:, 1]
+    np.testing.assert_allclose([heights["low"], heights["high"]], shown, atol=1e-9)
+
+
+def test_panels_of_a_row_share_their_scale_and_rows_do_not():
+    curve = xr.DataArray([1.0, 2.0], {"x": [0, 1]}, "x")
+    four = {"a": curve, "b": 3 * curve, "c": 9 * curve, "d": curve}
+    limits = [ax.get_ylim() for ax in lines(four, x="x", columns=2, shared="row", fig=Figure()).axes]
+    assert limits[0] == limits[1] and limits[2] == limits[3] and limits[0] != limits[2]
+
+
 def test_panels_refuse_what_does_not_fit():
     data = curves()
     with pytest.raises(ValueError, match="log = 'z'"):

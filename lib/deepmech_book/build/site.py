@@ -42,6 +42,8 @@ MINUTES = 30.0
 _CELL = re.compile(r"(<t[dh][^>]*>)([^<]*)(</t)")
 _POWER = re.compile(r"(?<![\w.])(-?)(\d+(?:\.\d+)?)e([-+]?\d+)\b")
 _NAME = re.compile(r"(?<=>)[a-z]+(?:_[a-z0-9]+)+(?=</th)")
+_ROW = re.compile(r"(?s)<tr.*?</tr>")
+_TITLE, _VALUE = re.compile(r"(?s)<th>(.*?)</th>"), re.compile(r"(?s)<td>(.*?)</td>")
 #: What themes and MathJax bring along and nobody who reads asks for, by names below ``_static``: maps for debuggers,
 #: fonts for old browsers, words of themes in other languages; of MathJax what it needs for other mathematics than TeX.
 _UNASKED = re.compile(
@@ -202,7 +204,32 @@ def in_words(table: str) -> str:
         return found[1] + re.sub(r"^-(?=\d)", "−", _POWER.sub(plain, words)) + found[3]
 
     head, ended, body = table.partition("</thead>")
-    return _CELL.sub(cell, _NAME.sub(lambda name: name[0].replace("_", " "), head) + ended + body)
+    return _set_table(_CELL.sub(cell, _NAME.sub(lambda name: name[0].replace("_", " "), head) + ended + body))
+
+
+def _set_table(table: str) -> str:
+    """With the names of the index in the row of the columns' names, and columns of words marked, to be set left."""
+    heads, rows = (_ROW.findall(part) for part in table.split("</thead>", 1))
+    if not heads or not rows:
+        return table
+    index, names = rows[0].count("<th"), _TITLE.findall(heads[-1])
+    if len(heads) > 1 and any(names[:index]) and not any(names[index:]):
+        both = zip(names, _TITLE.findall(heads[-2]), strict=True)
+        words = iter([f"{down} ↓ {right} →" if down and right else down or right for down, right in both])
+        merged = _TITLE.sub(lambda _: f"<th>{next(words)}</th>", heads[-2])
+        table = table.replace(heads[-1], "").replace(heads[-2], merged)
+    columns = zip(*(_VALUE.findall(row) for row in rows), strict=True)
+    left = [True] * index + [2 * sum(cell.strip()[:1].isalpha() for cell in one) > len(one) for one in columns]
+
+    def marked(found: re.Match[str]) -> str:
+        n = len(re.findall("<t[dh]", found[0]))
+        each = iter(left[len(left) - n :])  # cells of the index that span rows stand in the first of these only
+        # What is empty heads nothing; the extension of Sphinx makes plain cells of such headings.
+        return re.sub(
+            "<t[dh](?=(></th>)?)", lambda cell: cell[0] + ' class="dm-words"' * (next(each) and not cell[1]), found[0]
+        )
+
+    return _ROW.sub(marked, table)
 
 
 def _with_cards(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -120,6 +120,7 @@ def line(record: Record, rule: Rule) -> str:
     value, others = short(record["measured"], record["interval"], *rivals.values(), bars=bars)
     beside = [f"{name} {other}" for name, other in zip(rivals, others, strict=True)] or [f"rule {rule.words}"]
     beside += [f"worst of {record['count']}"] if record.get("count", 0) > 1 else []
+    value = value.replace(", ", ",&nbsp;")  # lines break between number and interval, not within one
     return f"<b>{value}</b> <small>{escape('; '.join(beside))}</small>"
 
 

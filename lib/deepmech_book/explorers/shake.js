@@ -1,4 +1,4 @@
-// What opens the book: a chain, and networks in training, shaken alike. Whoever shakes harder or less begins both anew.
+// What opens the book: a chain, and networks in training, shaken alike: how both end, and, back in time, how they begin.
 
 import { ChainDrawing, shade } from "./chain_drawing.js";
 import { html, number, set, symbolText, write } from "./dom.js";
@@ -35,6 +35,10 @@ class Explorer extends Player {
             label: ["shake"], say: (v) => (v ? `dropout ${v}` : "no"), speak: (v) => `dropout ${v}`,
             note: () => `of the chain: noise ${number(this.settings.noise, 4)}`,
           },
+          passed: {
+            label: ["time"], say: (v) => `epoch ${number(this.epoch(v / 100), 0)}`, speak: (v) => `${v} per cent`,
+            note: () => "of training: drag to go back",
+          },
         }, " one"),
         html("div", { class: "buttons" }, this.runButton({ hold: "Hold both where they are", move: "Let both go on, or begin anew" })),
       ),
@@ -46,12 +50,12 @@ class Explorer extends Player {
       ),
       this.numbers,
     );
-    this.watch(["shake"], () => {
-      this.reset();
-      if (this.calm) this.finish();
-      else this.set({ running: true });
-    });
-    if (this.calm) this.finish();
+    const show = () => {
+      this.start();
+      this.publish();
+    };
+    this.watch(["shake"], show);
+    this.watch(["passed"], () => this.model.get("passed") === this.passed || show());
   }
 
   get at() {
@@ -63,8 +67,26 @@ class Explorer extends Player {
     return { ...this.model.get("chain"), noise: this.model.get("noises")[this.at] };
   }
 
+  /** A chain at the time that the model has. */
   start() {
     this.subject = new Chain(this.settings.n_blocks, this.normals(this.model.get("purpose")));
+    this.advance(Math.round((this.model.get("passed") / 100) * this.remaining));
+  }
+
+  reset() {
+    this.model.set("passed", 0);
+    super.reset();
+  }
+
+  /** How much of the time has passed, in per cent. */
+  get passed() {
+    return Math.round((100 * this.subject.time) / this.model.get("t_end"));
+  }
+
+  /** The epoch after this share of the time; the first records are of epoch 10. */
+  epoch(share) {
+    const epochs = this.model.get("epochs");
+    return Math.max(epochs[0], share * epochs.at(-1));
   }
 
   get outdated() {
@@ -81,12 +103,6 @@ class Explorer extends Player {
 
   advance(steps) {
     this.subject.advance(this.settings, Math.min(steps, this.remaining));
-  }
-
-  /** Where little motion is wanted: how it ends. */
-  finish() {
-    this.advance(this.remaining);
-    this.publish();
   }
 
   /** What is left to do in each of the networks at an epoch: on a line between two records. */
@@ -110,8 +126,8 @@ class Explorer extends Player {
   }
 
   draw() {
-    const p = this.settings, { x, time } = this.subject, L = p.n_blocks, epochs = this.model.get("epochs");
-    const epoch = Math.max(epochs[0], (time * epochs.at(-1)) / this.model.get("t_end"));
+    const p = this.settings, { x, time } = this.subject, L = p.n_blocks, epoch = this.epoch(time / this.model.get("t_end"));
+    if (this.model.get("passed") !== this.passed) this.model.set("passed", this.passed);
     const chain = Array.from(x, (v) => 1 - v), networks = this.networks(epoch);
     const mean = networks[0].map((_, l) => networks.reduce((sum, one) => sum + one[l], 0) / networks.length);
     this.drawing.update(this.subject, p);

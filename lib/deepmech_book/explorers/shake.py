@@ -19,6 +19,7 @@ STEP = 0.001
 """What load curves are rounded to."""
 VALUES = {
     "shake": Value(0.0, list(in_time.DROPOUTS), "dropout of the networks; the chain's noise is in proportion to it"),
+    "passed": Value(100, (0, 100, 1), "how much of the time has passed, in per cent"),
     "speed": Value(20, (1, 100, 1), "units of time shown per second"),
 }
 
@@ -54,8 +55,8 @@ shake_page = ExplorerSpec(
 
 Above and on the left a chain, which the reader's browser moves; on the right the load curves of three networks of
 Fig. 1(c) in training, as recorded, at a dropout in proportion to the chain's noise. Each curve is what is still to be
-done after a layer, as a share.""",
-    VALUES | ANIMATION_PARAMS,
+done after a layer, as a share. At first both are shown as they end.""",
+    VALUES | ANIMATION_PARAMS | {"running": Value(False, words="from the start")},
     derived_state,
     "A chain of blocks and networks, shaken alike; dropout {shake:g}.".format_map,
 )

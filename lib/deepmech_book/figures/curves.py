@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
@@ -50,14 +50,16 @@ class CurveStyle:
         Its name.
     legend : bool
         Name the curves of a single panel in a legend instead of at their ends, for curves that end together.
+    named_at : number, optional
+        Names of curves that end together stand beside the ends, in the height that the curves have here.
     log : {"", "x", "y", "xy"}
         Logarithmic axes.
     x_label, y_label : str, optional
         Names of the axes; those of the data without them.
     columns : int
         Panels side by side.
-    shared : bool
-        Whether all panels have one vertical scale.
+    shared : bool or "row"
+        Whether all panels have one vertical scale, or those of a row, below one another on one abscissa.
     height : float, optional
         Of a row of panels, in inches.
     """
@@ -68,11 +70,12 @@ class CurveStyle:
     level: float | None = None
     level_label: str = ""
     legend: bool = False
+    named_at: float | None = None
     log: str = ""
     x_label: str | None = None
     y_label: str | None = None
     columns: int = 3
-    shared: bool = True
+    shared: bool | Literal["row"] = True
     height: float | None = None
 
 
@@ -137,7 +140,7 @@ def lines(
     fig.set_figheight(height if single else 0.75 + height * rows_of(len(ready), columns))
     axes = panels(
         fig, list(ready), columns, look.x_label or axis_label(first[x]), look.y_label or axis_label(first),
-        sharex="all" if panel else "none", sharey="all" if look.shared else "none",
+        sharex=bool(panel) or look.shared == "row", sharey=look.shared,
     )  # fmt: skip
     for ax, arrays in zip(axes, ready.values(), strict=True):
         _draw(ax, arrays, x, colours, look.points, around)
@@ -170,7 +173,8 @@ def _name_ends(
     for (value, name), curve in zip(names.items(), curves.values, strict=False):
         shown = np.flatnonzero(np.isfinite(curve) & ((curve > 0) | ("y" not in look.log)))
         if len(shown):
-            ends.append((float(curves[x].values[shown[-1]]), float(curve[shown[-1]]), name, colours[value]))
+            last = shown[-1] if look.named_at is None else int(np.flatnonzero(curves[x].values == look.named_at)[0])
+            ends.append((float(curves[x].values[last]), float(curve[last]), name, colours[value]))
     if look.level is not None and look.level_label:
         ends.append((float(curves[x].values[-1]), look.level, look.level_label, LIGHT.muted))
     if ends:

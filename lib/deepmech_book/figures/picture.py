@@ -108,7 +108,8 @@ class Picture:
     alt : str
         What the picture shows, for readers who do not see it. Mandatory.
     height : float
-        Height in inches of 100 CSS pixels, unless ``draw`` sets it; the width is :data:`~deepmech.plots.style.WIDTH`.
+        Height in inches of 100 CSS pixels, unless ``draw`` sets it; the width is :data:`~deepmech.plots.style.WIDTH`,
+        unless ``draw`` makes the figure narrower.
     figure : str, optional
         Registry id of the figure this picture reproduces, such as ``"A.3"``.
 
@@ -142,6 +143,8 @@ class Picture:
         self._encoded = functools.lru_cache(maxsize=None)(self._encode)
         # IPython swallows errors while it asks for a bundle: an array that cannot be drawn must fail here, in its cell.
         self._figure = self._build()
+        if self._figure.get_figwidth() < style.WIDTH:
+            self.kind += " dm-narrow"
         self.svg()
 
     def __repr__(self) -> str:
@@ -189,7 +192,7 @@ class Picture:
             data, mime = self.png(), "image/png"
         return (
             f'<img class="dark-light" alt="{html.escape(self.alt)}" '
-            f'width="{round(100 * style.WIDTH)}" height="{round(100 * self.height)}" '
+            f'width="{round(100 * self._figure.get_figwidth())}" height="{round(100 * self.height)}" '
             f'style="display:block;max-width:100%;height:auto;margin:0 auto;padding:0" '
             f'src="{_address(data, mime)}">'
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,6 +19,9 @@ from deepmech.plots.phase_diagram import colorbar
 from deepmech.plots.style import LIGHT, SINGLETON, axis_label, legend, panels, rows_of, same_labels, transpose_to
 
 __all__ = ["clouds", "dots", "scatter"]
+
+NARROW = 4.6
+"""Width in inches of rows of dots: their words are still 11 pixels high where a phone shows all of them."""
 
 
 def _require_few_kinds(owner: str, kinds: int, words: str) -> None:
@@ -106,6 +110,8 @@ def dots(
 ) -> Figure:
     """One row per label along ``row``, from top to bottom, one dot in it per label along ``by``.
 
+    The picture is narrow, and long labels take two lines, so that a phone shows the dots beside them.
+
     Parameters
     ----------
     data : DataArray, dims (row[, by])
@@ -130,21 +136,23 @@ def dots(
     _require_few_kinds("dots", len(series), f"series along {by!r}")
     # Dots of one row stand a little apart, in the order of the legend.
     shift = (np.arange(len(series)) - (len(series) - 1) / 2) * min(0.18, 0.7 / len(series))
-    fig.set_figheight(1.2 + 0.42 * len(names) + 0.3 * bool(by))
+    keys = [style.format_number(value) for value in series]
+    columns = max(1, min(4, len(keys), 60 // (max(map(len, keys)) + 7)))  # 60 letters in a line
+    fig.set_size_inches(NARROW, 1.2 + 0.42 * len(names) + 0.25 * bool(by) * style.rows_of(len(keys), columns))
     ax, at = fig.subplots(), np.arange(len(names), dtype=float)
     for i, colour in enumerate(style.palette(series, dim=by)):
         y = at + shift[i]
-        ax.plot(measured[:, i], y, style.MARKS[i], color=colour, label=style.format_number(series[i]) or None)
+        ax.plot(measured[:, i], y, style.MARKS[i], color=colour, label=keys[i] or None)
         if ends:
             ax.hlines(y, ends[0][:, i], ends[1][:, i], color=colour, lw=1.4)
     if level is not None:
         ax.axvline(level, color=LIGHT.muted, lw=1.2, zorder=1)
-    ax.set(xlabel=x_label or axis_label(measured), ylim=(len(names) - 0.5, -0.5))
-    ax.set_yticks(at, names)
+    ax.set(xlabel=textwrap.fill(x_label or axis_label(measured), 34), ylim=(len(names) - 0.5, -0.5))
+    ax.set_yticks(at, [textwrap.fill(name, 19, break_on_hyphens=False) for name in names])
     ax.tick_params(axis="y", length=0)
     ax.grid(axis="x")
     if by:
-        legend(fig, ax, min(4, len(series)), "outside upper center")
+        legend(fig, ax, columns, "outside upper center")
     return fig
 
 

@@ -94,9 +94,10 @@ friction_law = partial(
 
 def at_rest(run: xr.Dataset, theory: xr.Dataset) -> Picture:
     """Load curves of quiet chains over ``friction_right``, simulated and in closed form."""
-    return figures.load_curves(
-        run["load_curve"].isel(run=0, drop=True), by="friction_right", theory=1 - theory["position"],
-        label=r"$\mu_\rightarrow$ = {}", x_label=_BLOCK, y_label=_LOAD,
+    return figures.lines(
+        run["load_curve"].isel(run=0, drop=True), x="block", by="friction_right", theory=1 - theory["position"],
+        theory_label="closed form", label=r"$\mu_\rightarrow$ = {}", named_at=run["block"].values[-2],
+        x_label=_BLOCK, y_label=_LOAD,
         alt="Load curves of quiet chains for ten frictions, from the straight diagonal to a curve that stays at one "
         "and drops only at the last spring; dashed theory lies on the points.",
     )  # fmt: skip
@@ -146,8 +147,8 @@ def creeping(times: xr.DataArray, fitted: xr.DataArray) -> Picture:
 
 
 effective_frictions = partial(
-    figures.lines, x="noise_bar", by="position", label="{} of the way", log="x", points=False, legend=True,
-    level_label="limit", x_label=r"step noise $\bar\varepsilon$ (in units of $ky$)",
+    figures.lines, x="noise_bar", by="position", label=r"force {} of the way to $\mu_\rightarrow$", log="x",
+    points=False, legend=True, level_label="limit", x_label=r"step noise $\bar\varepsilon$ (in units of $ky$)",
     y_label=r"effective friction $\mu_\mathrm{eff}$",
     alt="Five curves of effective friction: the lowest stays at minus 0.05, the others fall to it with noise from "
     "different values.",
@@ -386,7 +387,7 @@ def gains_of_bent_cells(gains: Mapping[str, Estimate]) -> Picture:
 
 def straightest_and_best(straightest: Mapping[str, Estimate], best: Mapping[str, Estimate]) -> Picture:
     """Of each diagram, the curvature from which accuracy falls, and that of the most accurate cell."""
-    numbers = {"c₀, where it falls": stack(straightest, "diagram"), "of the best cell": stack(best, "diagram")}
+    numbers = {"top of the hump, $c_0$": stack(straightest, "diagram"), "of the best cell": stack(best, "diagram")}
     return figures.dots(
         stack(numbers, "number"), row="diagram", by="number", level=0.0, x_label="signed curvature",
         alt="Two dots and bars a diagram, most of them a little right of zero: concave.",
@@ -424,17 +425,18 @@ def without_friction(run: xr.Dataset) -> Picture:
 
 
 def noise_by_layer(relative: xr.DataArray) -> Picture:
-    """Noise over signal over ``layer``, ``at_epoch`` and ``slope``, mean over ``seed``, of two kinds of ``noise``."""
+    """Noise over signal over ``layer``, ``at_epoch`` and ``slope``, mean over ``seed``; a row a kind of ``noise``."""
     # Of layer 1 under dropout, which comes before its own, there is none.
     noise: xr.DataArray = xr.apply_ufunc(np.log10, relative.where(relative > 1e-6))
     mean = noise.mean("seed")
-    return figures.layer_curves(
+    return figures.lines(
         {
-            f"{kind}, {_NAMED.get(slope, f'slope {slope:g}')}": mean.sel(noise=kind, slope=slope, drop=True)
+            f"{kind}, {_NAMED.get(slope, f'α={slope:g}')}": mean.sel(noise=kind, slope=slope, drop=True)
             for kind in ("dropout", "data noise")
             for slope in mean["slope"].values
         },
-        by="at_epoch", by_label="epoch", y_label="noise / signal (log₁₀)",
+        x="layer", by="at_epoch", label="epoch {}", shared="row", x_label=r"layer $\ell$",
+        y_label="noise / signal (log₁₀)",
         alt="Six panels of relative noise over seven layers at three epochs, for dropout and for noise of data at "
         "three slopes. Before training the noise rises with depth or is flat. At the end it is still higher in the "
         "last layer than in the second under dropout in the networks that are not ReLU, rises and falls again in ReLU, "
@@ -550,18 +552,17 @@ def ruler_unevenness(uneven: xr.DataArray) -> Picture:
 
 
 def networks_and_fits(load: xr.DataArray, fitted: xr.DataArray) -> Picture:
-    """The first network without and with most dropout, each beside its chain, of the smallest ``slope``."""
-    corners = {"ReLU": load["dropout"].min(), "ReLU, much dropout": load["dropout"].max()}
-    four = {
-        f"{kind}, {of}": one.sel(slope=load["slope"].min(), dropout=dropout, seed=0, drop=True)
-        for kind, dropout in corners.items()
-        for of, one in (("network", load), ("chain", fitted))
-    }
-    panel = xr.Variable("panel", list(four))
-    return _epochs(
-        xr.concat(four.values(), panel, coords="minimal", compat="override"), panel="panel", columns=2,
-        alt="Four panels of data separation over epochs, one line per layer: two networks, each followed by its fitted "
-        "chain. In the networks the curve of layer 0 rises, in the chains it is level.",
+    """The first network without and with most dropout, of the smallest ``slope``, its chain dashed over it."""
+    some = {"slope": load["slope"].min(), "dropout": [load["dropout"].min(), load["dropout"].max()], "seed": 0}
+    two, chains = (
+        one.sel(some).drop_vars(["slope", "seed"]).assign_coords(dropout=["ReLU", "ReLU, much dropout"])
+        for one in (load, fitted)
+    )
+    return figures.curve_panels(
+        two, chains, x="at_epoch", by="layer", panel="dropout", label="layer {}", theory_label="fitted chain",
+        x_label="epoch", y_label=_SEPARATION,
+        alt="Two panels of data separation over epochs, one line per layer of a network and one dashed line per block "
+        "of the chain fitted to it. In the networks the curve of layer 0 rises, in the chains it is level.",
     )  # fmt: skip
 
 
@@ -572,19 +573,23 @@ _FITTED = {
         "the top, and large values lie scattered.",
     ),
     "noise_bar": (
-        r"logarithm (base 10) of fitted noise $\bar\varepsilon$",
+        r"$\log_{10}$ of fitted noise $\bar\varepsilon$ (≥: largest tried)",
         "A plane of dropout and negative slope, shaded by the noise of the fitted chains. It is largest at slope 0, "
         "and does not grow with dropout.",
     ),
 }
 
 
-def fitted_number(fit: xr.Dataset, name: str) -> Picture:
-    """``friction_right``, or the logarithm of ``noise_bar``, of the chains fitted to a plane of networks."""
+def fitted_number(fit: xr.Dataset, name: str, tried: Mapping[str, Any]) -> Picture:
+    """``friction_right``, or the logarithm of ``noise_bar``, of the chains fitted to a plane of networks.
+
+    The mean over ``seed`` is a lower bound where half of the chains or more have the largest number that was ``tried``.
+    """
     label, alt = _FITTED[name]
     number = fit[name] if name == "friction_right" else xr.apply_ufunc(np.log10, fit[name])
     return figures.heat(
         number.mean("seed"), x="dropout", y="slope", label=label, x_label="dropout", alt=alt,
+        bound=(fit[name] >= max(tried[name])).mean("seed") >= 0.5,
     )  # fmt: skip
 
 
