@@ -9,6 +9,7 @@ from trainer_data import bent
 
 from deepmech import over
 from deepmech.core.random import Stream
+from deepmech.trainers import langevin
 from deepmech.trainers.engines.compiled.langevin import CompiledWalk, evaluate, initial, layer_sizes
 from deepmech.trainers.engines.torch_walk import BLOCK, TorchWalk
 from deepmech.trainers.langevin import (
@@ -125,6 +126,22 @@ def test_members_of_one_group_may_differ_in_every_number_but_shape():
     for cell in range(5):
         alone = everything(slice(cell, cell + 1), engine="torch")
         xr.testing.assert_allclose(many.isel(cell=[cell]), alone, rtol=1e-7, atol=1e-14)
+
+
+def test_on_a_cpu_groups_do_not_grow_with_the_number_of_members(monkeypatch):
+    sizes = []
+
+    class Counted(TorchWalk):
+        def __init__(self, *args, **how):
+            super().__init__(*args, **how)
+            sizes.append(len(self.w))
+
+    monkeypatch.setattr(langevin, "TorchWalk", Counted)
+    start = Preparation(sgd_steps=2)
+    walk(
+        Dynamics(width=2, hidden=1), start, bent(), steps=2, engine="torch", device="cpu", seed=over("seed", range(35))
+    )
+    assert max(sizes) <= 16 and sum(sizes) == 2 * 35
 
 
 def test_engines_take_the_same_path_of_stochastic_descent():

@@ -1,6 +1,7 @@
 """A user's own samples and factories at every door of the trainers: taken as they are, or refused in a sentence."""
 
 import copy
+import itertools
 import traceback
 import warnings
 from dataclasses import fields
@@ -14,12 +15,13 @@ import xarray as xr
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from torch import nn
-from torch.utils.data import DataLoader, Dataset, TensorDataset
+from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset
 
 from deepmech import over
+from deepmech.core import checks
 from deepmech.core.random import Stream
 from deepmech.trainers import CNN, MLP, Dynamics, Preparation, SingleSample, Training, prepare, train, train_lenet, walk
-from deepmech.trainers.samples import fingerprint
+from deepmech.trainers.samples import fingerprint, validate_data
 
 X = Stream.of("own").normal("x", 0, (30, 4)).astype("float32")
 Y = np.arange(30) % 3
@@ -155,7 +157,15 @@ REFUSED = {
     "complex": (lambda x, y: (x + 0j, y), "real numbers"),
     "beyond": (lambda x, y: (x.astype(np.longdouble) * np.longdouble("1e4000"), y), "not finite"),
     "no pairs": (lambda x, y: DataLoader(x, batch_size=3), "must yield pairs"),
-    "nothing": (lambda x, y: Pairs(x[:0], y[:0]), "must yield pairs"),
+    "two a batch": (lambda x, y: DataLoader(x, batch_size=2), r"must yield pairs .*\(Tensor\)"),
+    "one a sample": (lambda x, y: DataLoader(TensorDataset(torch.tensor(x))), r"must yield pairs .*\(Tensor\)"),
+    "three": (lambda x, y: DataLoader(TensorDataset(*map(torch.tensor, (x, y, y)))), "must yield pairs .*r, Tensor, T"),
+    "dicts": (
+        lambda x, y: DataLoader([{"x": a, "y": b} for a, b in zip(x, y, strict=True)]),
+        r"must yield pairs .*\(dict\)",
+    ),
+    "words": (lambda x, y: Pairs(x, ["a"] * len(x)), r"must yield pairs .*\(Tensor, tuple\)"),
+    "nothing": (lambda x, y: Pairs(x[:0], y[:0]), "must yield pairs .* no sample"),
     "unequal": (lambda x, y: Pairs([x[0], x[0].reshape(-1)[:3]], y[:2]), "must yield pairs .* of one shape"),
     "generator": (lambda x, y: iter([(x, y)]), "a Dataset or DataLoader"),
     "labels": (lambda x, y: (x, y[None]), "one number for each sample"),
@@ -169,6 +179,16 @@ def test_what_no_trainer_takes_is_refused_by_name(door):
         with pytest.raises(ValueError, match=rf"(?s)(walk|prepare|train|train_lenet): .*({said})") as error:
             call(made(x, y))
         assert "deepmech" in str(error.traceback[-1].path), form
+
+
+def test_samples_without_an_end_are_refused_before_memory_ends(monkeypatch):
+    class Endless(IterableDataset):
+        def __iter__(self):
+            yield from zip(itertools.cycle(X), itertools.cycle(Y))
+
+    monkeypatch.setattr(checks, "total_memory", lambda: 1e6)
+    with pytest.raises(ValueError, match="train: data: number of batches"):
+        validate_data("train", Endless(), "float32")
 
 
 WHOLE = st.integers(-2, 2**70) | st.sampled_from([0, 1, 2**63, 2**64 - 1, 2**64, 10**30])

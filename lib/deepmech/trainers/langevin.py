@@ -278,8 +278,8 @@ def walk(
     motility_times : list of int
         Times t at which to keep histograms of log₁₀ |Δw| (:data:`~deepmech.metrics.glass.MOTILITY_EDGES`).
     engine : str
-        ``"compiled"`` (one network on each core, fast), ``"torch"`` (many networks at once, on any device), or
-        ``"auto"``: torch on a GPU, else compiled. They agree to rounding.
+        ``"compiled"`` (one network on each core, fast), ``"torch"`` (many networks at once, on any device; on a CPU at
+        most 16, which bounds their memory), or ``"auto"``: torch on a GPU, else compiled. They agree to rounding.
     threads : int, optional
         Networks at a time on a CPU; None uses every core available. Not for ``"torch"``.
     device
@@ -383,10 +383,11 @@ def _members(
 
 
 def _jobs(call: TrainerRun, members: Sequence[WalkMember], engine: str) -> list[list[int]]:
-    """One walker each, or with torch all of one shape, one group after another."""
+    """One walker each, or with torch those of one shape, one group after another."""
     if engine == "torch":
         call.workers = 1
-    return call.jobs([member.shape if engine == "torch" else None for member in members])
+    # A GPU says what does not fit, and gets halves. Larger groups are hardly faster on a CPU.
+    return call.jobs([member.shape if engine == "torch" else None for member in members], None if call.on_gpu else 16)
 
 
 def _stacked(rows: list[dict[str, Any]], table: dict[str, tuple[str, ...]]) -> tuple[dict[str, Any], dict[str, str]]:

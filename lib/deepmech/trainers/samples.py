@@ -193,13 +193,20 @@ def _marks(data: Any, found: Mapping[str, Any]) -> dict[str, Any]:
 
 def _collected(what: str, data: Dataset[Any] | DataLoader[Any]) -> tuple[torch.Tensor, torch.Tensor]:
     """(x, y) of all samples, or of all batches, that torch's own loader yields; a ValueError if those are no pairs."""
-    batches = list[tuple[torch.Tensor, torch.Tensor]]()
+    batches, size = list[Sequence[torch.Tensor]](), 0.0
     own = torch.Generator()  # of which a loader draws, in place of torch's
     try:
-        for x, y in data if isinstance(data, DataLoader) else DataLoader(data, batch_size=256, generator=own):
-            batches.append((x, y))
+        for pair in data if isinstance(data, DataLoader) else DataLoader(data, batch_size=256, generator=own):
+            parts = pair if isinstance(pair, tuple | list) else [pair]
+            if len(parts) != 2 or not all(map(torch.is_tensor, parts)):
+                raise TypeError(f"a batch is ({', '.join(type(part).__name__ for part in parts)})")
+            batches.append(parts)
+            size += sum(part.numel() * part.element_size() for part in parts)
+            checks.check_memory(f"{what}: number of batches", len(batches), size / 4)  # twice: in pieces and as a whole
+        if not batches:
+            raise TypeError("there is no sample")
         x, y = (torch.cat(tensors) for tensors in zip(*batches, strict=True))
-    except (RuntimeError, TypeError, ValueError) as error:
+    except (RuntimeError, TypeError) as error:
         raise ValueError(
             f"{what} = {type(data).__name__}: must yield pairs (x, y) of tensors, or of numbers, of one shape: {error}"
         ) from error
