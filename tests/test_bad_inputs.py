@@ -108,6 +108,10 @@ SLIPS = {
     "a name too many": (lambda: load_curve(NET, {"x": X, "y": Y}), "cannot be called with (x=…)"),
     "monitored loader": (lambda: LoadCurveMonitor(NET, LOADER, Y), "x is a DataLoader, whose batches hold the"),
     "misspelt": (lambda: LoadCurveMonitor(NET, X, Y, metrik="D"), "metrik: load_curve takes layers, metric"),
+    "a setting of samples": (
+        lambda: LoadCurveMonitor(NET, X, Y, n_sample=10),
+        "LoadCurveMonitor: n_sample: load_curve takes layers, metric, batch_size, n_classes, pool, forward, n_samples",
+    ),
     "float pool": (lambda: el.class_means(LOG, DRAWN, pool=5.0), "class_means: pool = 5.0: must be an odd number"),
     "groups beyond": (lambda: glass.displacement_sums(X[0], X[0], [0, 1, 5], 2, [0.1]), "group = [0, 1, 5]"),
     "endless": (lambda: relaxation.decorrelation_time([1, np.inf], [1, 0.5]), "decorrelation_time: times (2,)"),

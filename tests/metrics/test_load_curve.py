@@ -161,13 +161,18 @@ class Part(nn.Module):
         self.output = output
 
     def forward(self, x):
-        return {"tuple": (x, x), "scalar": x.sum(), "features first": x.T}.get(self.output, x)
+        if self.output == "int8":
+            return torch.quantize_per_tensor(x, 0.1, 0, torch.qint8)
+        return {"tuple": (x, x), "scalar": x.sum(), "features first": x.T, "sparse": x.to_sparse()}.get(self.output, x)
 
 
+@pytest.mark.filterwarnings("ignore:torch.quantize")
 @pytest.mark.parametrize(
     ("model", "layers", "message"),
     [
-        (Odd("tuple"), ["part"], "layer 'part' returns a tuple, not a tensor"),
+        (Odd("tuple"), ["part"], "layer 'part' returns a tuple, not a plain tensor"),
+        (Odd("sparse"), ["part"], "layer 'part' returns a tensor .*sparse.*pool="),
+        (Odd("int8"), ["part"], "layer 'part' returns a tensor .*qint8.*pool="),
         (Odd("scalar"), ["part"], r"layer 'part' returns shape \(\), which has no sample axis"),
         (Odd("features first"), ["part"], r"layer 'part' returns shape \(8, 40\), which has no sample axis.*40"),
         (
@@ -180,6 +185,8 @@ class Part(nn.Module):
         (Odd(""), ["spare"], "layer 'spare': 'spare' is called 0 times in a forward pass: leave it out"),
         (Odd(""), ["partt"], r"no layer 'partt'; this model has input, output, part \(Part\), .*did you mean 'part'"),
         (Odd(""), [], "layers is empty"),
+        (Odd(""), ["before blocks"], "'before blocks' .*: name one"),
+        (Odd(""), ["input", "before blocks"], "'before blocks' .*: name one"),
         (Odd(""), ["part", "part"], "names 'part' more than once"),
         (Half(), ["relu()"], r"layer 'relu\(\)': 'relu\(\)' is called 3 times"),
         (Half(), ["tanh()"], r"layer 'tanh\(\)': .* is called 0 times"),

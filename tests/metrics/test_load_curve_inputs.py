@@ -133,8 +133,16 @@ def test_a_function_that_the_model_calls_itself_names_the_batch_that_it_refuses(
         def forward(self, x):
             return torch.relu(x @ self.weight) @ self.weight.T
 
-    with pytest.raises(ValueError, match=r"does not take this batch, \(60, 8\) float32: mat1 and mat2"):
-        load_curve(Functional(), X, Y)
+    class Faulty(nn.Module):
+        def forward(self, x):
+            with torch.no_grad():
+                raise RuntimeError("no luck")
+
+    for layers in (None, ["input", "output"]):
+        with pytest.raises(ValueError, match=r"does not take this batch, \(60, 8\) float32: mat1 and mat2"):
+            load_curve(Functional(), X, Y, layers)
+        with pytest.raises(RuntimeError, match="no luck"):
+            load_curve(Faulty(), X, Y, layers)
 
 
 Pair = namedtuple("Pair", "hidden logits")

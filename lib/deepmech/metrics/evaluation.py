@@ -7,11 +7,11 @@ change is put back afterwards.
 from __future__ import annotations
 
 import copy
+import dis
 import inspect
 import os
 import random
 import sys
-import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ from torch.utils.data import BatchSampler, DataLoader, Dataset, SequentialSample
 
 from deepmech.core import checks
 from deepmech.core.random import Stream
-from deepmech.metrics.layers import stream
+from deepmech.metrics.layers import CallRecorder, stream
 from deepmech.metrics.separation import as_tensor, real_numbers, require_classes
 
 __all__ = [
@@ -137,9 +137,16 @@ def _is_torchs(error: Exception) -> bool:
     """Whether torch's code raised the error, and not for want of memory: a layer of the model refused its arguments."""
     if isinstance(error, torch.OutOfMemoryError | NotImplementedError) or str(error).startswith("load_curve:"):
         return False
-    last = traceback.extract_tb(error.__traceback__)[-1].filename
+    last: Any = error.__traceback__
+    while last.tb_next is not None:
+        last = last.tb_next
+    code = last.tb_frame.f_code
     # Or a function of torch's, which the recorder of calls has called, wherever the model calls it.
-    return last.startswith(_TORCH) or os.path.basename(last) == "layers.py"
+    if code.co_filename.startswith(_TORCH) or code is CallRecorder.__torch_function__.__code__:
+        return True
+    # Or an operator of tensors, which has no frame: no raise of the last frame's own, which is the model's, made it.
+    own = dis.opname[code.co_code[last.tb_lasti]] == "RAISE_VARARGS"
+    return type(error) is RuntimeError and not own and not code.co_filename.startswith(os.path.dirname(__file__))
 
 
 def misfit(function: Callable[..., Any], *args: Any, **named: Any) -> str:

@@ -159,7 +159,7 @@ class LayerRecorder(CallRecorder):
         # Name in the result -> module and call; 0 is the only one.
         self.wanted = {name: call_of(name, modules) for name in layers}
         if BEFORE in self.wanted:
-            first, call = call_of(next(name for name in layers if name != BEFORE), modules)
+            first, call = call_of(next(name for name in layers if name not in (*_ENDS, BEFORE)), modules)
             self.wanted[BEFORE] = first, -max(call, 1)  # what enters a call has its number, less than zero
         self.names: dict[tuple[str, int], list[str]] = {}
         for name, (module, call) in self.wanted.items():
@@ -214,10 +214,12 @@ class LayerRecorder(CallRecorder):
 
     def _collect(self, name: str, value: Any) -> None:
         value = value if self.pool is None else self.pool(value)
-        if not isinstance(value, torch.Tensor):
+        tensor = isinstance(value, torch.Tensor)
+        if not tensor or value.layout != torch.strided or value.is_quantized:
+            kind = f"tensor of {value.dtype}, {value.layout}" if tensor else type(value).__name__
             raise ValueError(
-                f"load_curve: layer {name!r} {'is pooled to' if self.pool else 'returns'} a {type(value).__name__}, "
-                "not a tensor; name a layer inside it, or take the tensor out with pool="
+                f"load_curve: layer {name!r} {'is pooled to' if self.pool else 'returns'} a {kind}, "
+                "not a plain tensor; name a layer inside it, or take one out with pool="
             )
         if value.ndim == 0 or value.shape[0] != self.n:
             raise ValueError(
@@ -475,8 +477,10 @@ def _is_all(value: Any, of: Any) -> bool:
 
 
 def _check_names(layers: Sequence[str], modules: Mapping[str, nn.Module]) -> None:
-    if not any(name != BEFORE for name in layers):
+    if not layers:
         raise ValueError("load_curve: layers is empty; name at least one, or leave it out for the default")
+    if BEFORE in layers and all(name in (*_ENDS, BEFORE) for name in layers):
+        raise ValueError(f"load_curve: layer {BEFORE!r} is what enters the first block that is named: name one, too")
     if repeated := sorted({n for n in layers if layers.count(n) > 1}):
         raise ValueError(f"load_curve: layers names {', '.join(map(repr, repeated))} more than once")
     for name in layers:

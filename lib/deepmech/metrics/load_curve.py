@@ -188,10 +188,7 @@ def load_curve(
 
 @dataclass(frozen=True)
 class _Settings:
-    """What is measured of samples: those arguments of :func:`load_curve` that say so.
-
-    With ``diverged_to_nan`` a layer with values that are not finite becomes nan instead of an error.
-    """
+    """What is measured of samples: those arguments of :func:`load_curve` that say so."""
 
     layers: list[str] | str | None
     metric: Metric
@@ -202,7 +199,6 @@ class _Settings:
     groups: int = GROUPS
     stratified: bool = False
     standardise: bool = False
-    diverged_to_nan: bool = False
 
     def __post_init__(self) -> None:
         if self.n_classes is not None:
@@ -283,6 +279,7 @@ class LoadCurve:
             raise ValueError(f"LoadCurve: {', '.join(unknown)}: load_curve takes {', '.join(known)}")
         layers = list(layers) if isinstance(layers, Iterable) and not isinstance(layers, str) else layers
         self.model, self.how = model, _Settings(layers, metric, **how)
+        self.diverged_to_nan = False  # whether a layer with values that are not finite is nan instead of an error
         self.selection: tuple[Selection, tuple[str, ...]] | None = None  # with the names of modules it was made for
         self.reset()
 
@@ -415,7 +412,7 @@ class LoadCurve:
         try:
             moments.update(features, classes, *((groups,) if how.metric == "D" else ()))
         except ValueError as error:
-            if not (how.diverged_to_nan and isinstance(error, NotFiniteError)):
+            if not (self.diverged_to_nan and isinstance(error, NotFiniteError)):
                 raise ValueError(f"load_curve: layer {layer!r}: {error}") from None
             state.diverged.add(layer)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 from collections.abc import Callable
 from typing import Any, Self
@@ -15,7 +16,7 @@ from deepmech.core import checks
 from deepmech.core.provenance import attributes
 from deepmech.metrics.curvature import curvature
 from deepmech.metrics.evaluation import Batches, unwrap
-from deepmech.metrics.load_curve import LoadCurve
+from deepmech.metrics.load_curve import LoadCurve, load_curve
 
 __all__ = ["LoadCurveMonitor"]
 
@@ -77,9 +78,13 @@ class LoadCurveMonitor:
     def __init__(self, model: nn.Module, x: Any, y: Any = None, every: int = 100, **measure: Any) -> None:
         checks.check_type("LoadCurveMonitor: model", model, nn.Module)
         checks.check_int("LoadCurveMonitor: every", every, allowed="a whole number of steps, at least 1")
+        known = list(inspect.signature(load_curve).parameters)[3:]
+        if unknown := sorted(measure.keys() - set(known)):
+            raise ValueError(f"LoadCurveMonitor: {', '.join(unknown)}: load_curve takes {', '.join(known)}")
         self.model, self.every = model, every
         samples = {name: measure.pop(name) for name in ("batch_size", "n_samples", "units") if name in measure}
-        self._measure = LoadCurve(model, **({"groups": 1, "diverged_to_nan": True} | measure))
+        self._measure = LoadCurve(model, **({"groups": 1} | measure))
+        self._measure.diverged_to_nan = True
         self._batches = Batches(x, y, **samples)
         self._batches.require_classes(self._measure.how.n_classes)
         self._batches.cache()
