@@ -80,6 +80,7 @@ SLIPS = {
         lambda: over("x", [[1, 2], [3]]),
         "over('x'): values = [[1, 2], [3]]: must be a one-dimensional sequence",
     ),
+    "nul": (lambda: over("x", ["a\0", "b"]), "over('x'): values = "),  # NumPy cuts a text's last NULs
     "no labels": (lambda: align("t", a=labelled([])), "t.a: dimension 'x' has no labels at all"),
     "clash along": (
         lambda: align("t", a=labelled([1, 2], q=("x", [1, 2])), b=labelled([1, 2], q=("x", [3, 4]))),

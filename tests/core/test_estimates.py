@@ -335,6 +335,10 @@ def test_estimates_are_equal_if_their_numbers_labels_and_words_are(one, other):
     assert alike or one != other
     assert one != Estimate(one.value, one.low, one.high, 8, one.reason, one.null, one.difference)
     assert Estimate(np.nan) == Estimate(float("nan")) != Estimate(0.0) == Estimate(-0.0) == Estimate(0)
+    whole, real, text = (
+        Estimate(xr.DataArray([1.0, 2.0], {"x": labels}, "x")) for labels in ([0, 1], [0.0, 1.0], ["0", "1"])
+    )
+    assert whole == real != text and hash(whole) == hash(real)
 
 
 def test_what_does_not_reach_a_function_of_runs_is_refused():

@@ -17,7 +17,7 @@ from deepmech.core.specs import canonical_text
 from deepmech.simulators.spring_block import Chain
 from deepmech.sweeps import CellsFailedError, Sweep, load, run, sweep_at, sweep_of
 from deepmech.sweeps.run import chunks_of, open_store
-from deepmech.sweeps.store import read_netcdf
+from deepmech.sweeps.store import as_stored, read_netcdf
 from deepmech_book.sweeps.shipped import publish
 from deepmech_book.sweeps.verification import verify, verify_all
 
@@ -248,6 +248,23 @@ def test_a_grid_that_no_file_keeps_is_refused_before_the_first_cell(cells, said)
     with pytest.raises(ValueError, match=said):
         run(Sweep("s", "sweep_functions:held", cells))
     assert not sweep_functions.HELD["called"]
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("b", True), ("u", "a\0b"), ("u", None), ("coordinates", "x"), ("scale_factor", 2.0)]
+)
+def test_the_attribute_that_no_file_keeps_is_named(key, value):
+    fine = {"long_name": "a number"}
+    of = {"first": ("cell", np.arange(2.0 * N), fine), "v": ("cell", np.arange(2.0 * N), {**fine, key: value})}
+    sweep_functions.HELD["dataset"] = lambda cells: xr.Dataset(of).isel(cell=cells)
+    with pytest.raises(CellsFailedError, match=f"returned what no file keeps: .*'{key}' of 'v'"):
+        run(grid())
+
+
+def test_labels_of_several_levels_are_named_with_the_remedy():
+    levels = xr.Dataset({"v": (("k", "m"), np.zeros((2, 2)))}, {"k": [0, 1], "m": [0, 1]}).stack(both=("k", "m"))
+    with pytest.raises(ValueError, match=r"'both' .*reset_index"):
+        as_stored(levels)
 
 
 def test_a_name_with_a_blank_is_kept_where_a_file_keeps_it(tmp_path):

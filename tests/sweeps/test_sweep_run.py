@@ -2,6 +2,7 @@
 
 import random
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from deepmech import over
 from deepmech.sweeps import CellsFailedError, IncompleteError, Sweep, example, load, run
-from deepmech.sweeps.run import chunks_of, equal_bits, missing, open_store
+from deepmech.sweeps.run import chunks_of, missing, open_store
+from deepmech.sweeps.store import equal_bits
 
 DRIFTS, SEEDS = over("drift", [0.0, 1.0, 2.0]), over("seed", range(4))
 
@@ -178,7 +180,10 @@ def test_progress_shows_an_estimate_only_when_asked_or_on_a_terminal(capsys):
         ({"cells": {"drift": [1, 2]}}, r"use over\('drift', values\)"),
         ({"fixed": {"seed": 1}}, r"Sweep.fixed\['seed'\]: 'seed' varies in cells"),
         ({"fixed": {"steps": (1, 2)}}, "survives JSON"),
-        ({"fixed": {"steps": float("nan")}}, "JSON values only"),
+        ({"fixed": {"steps": float("nan")}}, r"Sweep.fixed\['steps'\]: must be a JSON value"),
+        ({"fixed": {"steps": 5, "place": Path()}}, r"Sweep.fixed\['place'\]: .*Path"),
+        ({"fixed": {"steps": np.arange(3)}}, r"Sweep.fixed\['steps'\]: .*ndarray"),
+        ({"fixed": {"steps": [{"of": {1}}]}}, r"Sweep.fixed\['steps'\]: .*set"),
         ({"version": 0}, "Sweep.version = 0"),
         ({"cells": {"drift": DRIFTS, "seed": over("drift", [1])}}, "different labels"),
     ],

@@ -226,11 +226,14 @@ def test_cells_that_other_code_computed_are_neither_kept_nor_read(tmp_path, monk
             go(make(), tmp_path / "store")
 
 
-@pytest.mark.parametrize("what", ["a file", "a file/store", "other files"])
-def test_what_is_no_store_is_named_and_stays(tmp_path, what):
+@pytest.mark.parametrize(
+    ("what", "error", "remedy"),
+    [("a file", ValueError, "name another"), ("a file/store", OSError, ""), ("other files", ValueError, "name a new")],
+)
+def test_what_is_no_store_is_named_and_stays(tmp_path, what, error, remedy):
     (tmp_path / "a file").write_text("mine")
     (tmp_path / "other files").mkdir()
     (tmp_path / "other files" / "mine").write_text("mine")
-    with pytest.raises((ValueError, OSError), match=what):
+    with pytest.raises(error, match=f"{what}.*{remedy}"):
         run(make(), tmp_path / what)
     assert (tmp_path / "a file").read_text() == (tmp_path / "other files" / "mine").read_text() == "mine"

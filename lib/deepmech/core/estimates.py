@@ -34,7 +34,7 @@ UNKNOWN = "no interval: too few runs, or with one of them, or without it, the nu
 @dataclass(frozen=True, eq=False)
 class Estimate:
     """A number, or an array of numbers, with its 95 % interval over independent runs. Two are equal if all their
-    numbers (nan, too), labels and words are.
+    numbers and labels (of any type; nan, too), dimensions and words are.
 
     Attributes
     ----------
@@ -97,16 +97,18 @@ class Estimate:
         return replace(self.map(pick), difference=difference)
 
     def __eq__(self, other: object) -> bool:
-        return self._content() == other._content() if isinstance(other, Estimate) else NotImplemented
+        if not isinstance(other, Estimate):
+            return NotImplemented
+        pairs = zip(self._numbers(), other._numbers(), strict=True)
+        return (self.n, self.reason) == (other.n, other.reason) and all(
+            a is b if a is None or b is None else xr.DataArray(a).equals(xr.DataArray(b)) for a, b in pairs
+        )
 
     def __hash__(self) -> int:
-        return hash(self._content())
+        return hash((np.shape(self.value), self.n, self.reason))
 
-    def _content(self) -> str:
-        """All fields as text; equal for equal numbers of any type, nan among them, and of two zeros one."""
-        numbers = (self.value, self.low, self.high, self.null, *(self.difference or ()))
-        arrays = [x if x is None else (xr.DataArray(x).astype(float) + 0.0).drop_attrs().rename(None) for x in numbers]
-        return repr(([x if x is None else x.to_dict() for x in arrays], self.n, self.reason))
+    def _numbers(self) -> tuple[Any, ...]:
+        return self.value, self.low, self.high, self.null, *(self.difference or (None, None))
 
     def __str__(self) -> str:
         """Two decimals, with a true minus sign; the interval where there is one number, and it is known.

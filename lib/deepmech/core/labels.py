@@ -59,10 +59,12 @@ def over(name: str, values: Any) -> xr.DataArray:
             checks.raise_invalid(
                 f"over({name!r}): values", values, "whole numbers of which one type of 64 bits holds all"
             )
-    if array.ndim != 1 or array.dtype.kind not in "biufU" or _mixed(values):
+    texts = values if array.ndim == 1 and array.dtype.kind == "U" else ()
+    nul = any(isinstance(one, str) and "\0" in one for one in texts)  # of which NumPy cuts the last
+    if array.ndim != 1 or array.dtype.kind not in "biufU" or _mixed(values) or nul:
         checks.raise_invalid(
             f"over({name!r}): values", values,
-            "a one-dimensional sequence of real numbers, of texts, or of booleans, not mixed",
+            "a one-dimensional sequence of real numbers, of texts without NUL, or of booleans, not mixed",
         )  # fmt: skip
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
     found = xr.DataArray(array, dims=(name,), coords={name: array}, name=name)

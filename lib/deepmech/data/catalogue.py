@@ -7,6 +7,7 @@ files inside it.
 
 from __future__ import annotations
 
+import difflib
 import gzip
 import hashlib
 import os
@@ -189,7 +190,9 @@ def read_file(path: Path, source: SourceFile) -> np.ndarray:
     except (OSError, EOFError, zlib.error) as error:
         raise DataCorruptError(f"{path}: cut, damaged or no gzip file ({error or 'empty'})") from None
     if (sha := hashlib.sha256(content).hexdigest()) != source.content_sha256:
-        raise DataCorruptError(f"{path}: cut, damaged or another file: sha256 of its content is {sha}")
+        known = [name for name, one in SOURCES.items() if sha in [file.content_sha256 for file in one.files]]
+        also = f", as of a file of {known[0]!r}" if known else ""
+        raise DataCorruptError(f"{path}: cut, damaged or another file: sha256 of its content is {sha}{also}")
     if source.kind == "cifar":
         return np.frombuffer(content, np.uint8).reshape(source.count, -1)
     # IDX: two zero bytes, a type, the number of dimensions, big-endian sizes, the values.
@@ -201,13 +204,20 @@ def advice(name: str, problem: str) -> str:
     bundled = f"{', '.join(BUNDLED)} need no download"
     if name == "cifar10-jpeg":
         return f"dataset 'cifar10-jpeg': {problem}. It is not downloadable: use 'cifar10' instead; {bundled}."
+    if name == "cifar10" and "'cifar10-jpeg'" in problem:
+        return (
+            f"dataset 'cifar10': {problem}. Load 'cifar10-jpeg' and show that name beside results, or move its files "
+            f"away and run `deepmech data fetch cifar10`; {bundled}."
+        )
     return f"dataset {name!r}: {problem}. Run `deepmech data fetch {name}` to get it; {bundled}."
 
 
 def require_name(name: str, allowed: tuple[str, ...]) -> None:
     """Raise a ValueError with the list of names unless ``name`` is one of them."""
     if name not in allowed:
-        raise ValueError(f"dataset {name!r}: unknown; the names are {', '.join(allowed)}")
+        close = difflib.get_close_matches(str(name), allowed, n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        raise ValueError(f"dataset {name!r}: unknown; the names are {', '.join(allowed)}{hint}")
 
 
 def state(name: str) -> str:
@@ -275,7 +285,9 @@ def cli_fetch(names: Iterable[str]) -> str:
     """
     names = tuple(names)
     for name in names:
-        require_name(name, (*BUNDLED, *(n for n, s in SOURCES.items() if s.url)))
+        require_name(name, (*BUNDLED, *SOURCES))
+        if name in SOURCES and not SOURCES[name].url:
+            raise ValueError(advice(name, "nobody published it"))
     for name in names:
         if name in SOURCES:
             fetch(SOURCES[name])

@@ -32,7 +32,6 @@ from deepmech.sweeps.store import (
     same_variable,
     start_store,
 )
-from deepmech.sweeps.store import equal_bits as equal_bits
 from deepmech.sweeps.sweep import Sweep
 
 

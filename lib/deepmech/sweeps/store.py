@@ -80,7 +80,9 @@ def as_stored(dataset: xr.Dataset) -> xr.Dataset:
         if variable.dtype.kind in "OTU":
             texts = variable.values.ravel().tolist()
             if not all(isinstance(one, str) and not re.search("[\0\ud800-\udfff]", one) for one in texts):
-                raise ValueError(f"{name!r} holds objects: give numbers, booleans, or texts without NUL")
+                raise ValueError(
+                    f"{name!r} holds objects: give numbers, booleans, or texts without NUL; reset_index a MultiIndex"
+                )
             text = (variable.dims, np.array(texts, str).reshape(variable.shape), attrs)
             dataset = dataset.assign_coords({name: text}) if name in dataset.coords else dataset.assign({name: text})
         elif variable.dtype.kind in "biuf":
@@ -97,14 +99,29 @@ def _plain(value: Any) -> Any:
 
 
 def require_kept(dataset: xr.Dataset) -> None:
-    """A ValueError, in the words of who writes files, unless a file gives ``dataset`` back as it is, to any reader.
+    """A ValueError that names a variable or an attribute, in the words of who writes files, unless a file gives
+    ``dataset`` back as it is, to any reader.
 
     Examples
     --------
     >>> require_kept(xr.Dataset({"lost": ("cell", [0, 1], {"dtype": "bool"})}))
     Traceback (most recent call last):
-    ValueError: 'lost' would come back as something else
+    ValueError: attribute 'dtype' of 'lost': 'lost' would come back as something else
     """
+    if not (why := _loss(dataset)):
+        return
+    for name in dataset.variables:
+        alone = dataset[[name]].drop_vars([k for k in dataset.coords if k != name]).drop_attrs()
+        parts = {f"attribute {k!r} of ": {k: value} for k, value in dataset[name].attrs.items()}
+        for words, attrs in {"": {}, **parts}.items():
+            alone[name].attrs = attrs
+            if one := _loss(alone):
+                raise ValueError(f"{words}{name!r}: {one}")
+    raise ValueError(why)
+
+
+def _loss(dataset: xr.Dataset) -> str:
+    """Why a file would not give ``dataset`` back; nothing, if it does."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", xr.SerializationWarning)
@@ -112,9 +129,8 @@ def require_kept(dataset: xr.Dataset) -> None:
             file = as_stored(xr.load_dataset(BytesIO(to_netcdf(dataset)), engine="h5netcdf", decode_times=False))
         lost = [name for name in dataset.variables if not same_variable(name, dataset, file)]
     except Exception as error:
-        raise ValueError(str(error)) from error
-    if lost:
-        raise ValueError(f"{', '.join(map(repr, lost))} would come back as something else")
+        return str(error)
+    return f"{', '.join(map(repr, lost))} would come back as something else" if lost else ""
 
 
 def same_variable(name: Hashable, one: xr.Dataset, two: xr.Dataset) -> bool:
@@ -243,8 +259,11 @@ class Store:
 
 
 def start_store(path: Path, manifest: Mapping[str, Any]) -> None:
-    """Make a store of an empty folder, or of a new one; a ValueError if other files are in the folder."""
-    path.mkdir(parents=True, exist_ok=True)
+    """Make a store of an empty folder, or of a new one; a ValueError if it has other files, or is a file itself."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise ValueError(f"{path} is no directory, as a store is: name another") from None
     if any(not file.name.startswith(TEMPORARY) for file in path.iterdir()):
         raise ValueError(f"{path}: no store (files, but no manifest.json): name a new directory")
     write_whole(path / "manifest.json", json.dumps(manifest, indent=1))

@@ -82,11 +82,12 @@ class Sweep(Spec):
             )  # fmt: skip
             cells[key] = _as_kept(key, value)
         self.check("fixed", isinstance(self.fixed, Mapping), "a dict of JSON values")
-        try:  # NumPy's numbers as Python's
-            same = json.loads(json.dumps(dict(self.fixed), allow_nan=False, default=np.generic.item))
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"Sweep.fixed: must hold JSON values only ({error})") from None
+        same: dict[str, Any] = {}
         for key, value in self.fixed.items():
+            try:
+                same |= json.loads(json.dumps({key: value}, allow_nan=False, default=_as_python))
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"Sweep.fixed[{key!r}]: must be a JSON value ({error})") from None
             if key in self.cells:
                 raise ValueError(f"Sweep.fixed[{key!r}]: {key!r} varies in cells already; leave it out of one of them")
             kept = same.get(key) == value
@@ -197,6 +198,13 @@ class Sweep(Spec):
             return super().from_json(data | {"cells": cells, "from_file": data.get("compute") not in trust})
         except (KeyError, TypeError, AttributeError, IndexError) as error:
             raise ValueError(f"this is no sweep ({type(error).__name__}: {error})") from None
+
+
+def _as_python(value: Any) -> Any:
+    """NumPy's numbers as Python's."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{type(value).__name__} is none")
 
 
 def _as_kept(key: Any, value: xr.DataArray) -> xr.DataArray:

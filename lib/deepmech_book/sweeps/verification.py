@@ -17,8 +17,8 @@ from deepmech.core import checks, provenance
 from deepmech.core.random import Stream
 from deepmech.data import DataMissingError
 from deepmech.sweeps import Sweep, load, sweep_at, sweep_of
-from deepmech.sweeps.run import compute_cells, equal_bits, seed_in_words
-from deepmech.sweeps.store import read_netcdf
+from deepmech.sweeps.run import compute_cells, seed_in_words
+from deepmech.sweeps.store import equal_bits, read_netcdf
 from deepmech_book.sweeps import record
 from deepmech_book.sweeps.policy import Policy, policy_of
 from deepmech_book.sweeps.record import Report, StaleError
