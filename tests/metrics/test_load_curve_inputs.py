@@ -143,6 +143,8 @@ def test_a_function_that_the_model_calls_itself_names_the_batch_that_it_refuses(
             load_curve(Functional(), X, Y, layers)
         with pytest.raises(RuntimeError, match="no luck"):
             load_curve(Faulty(), X, Y, layers)
+        with pytest.raises(RuntimeError, match="mat1 and mat2"):
+            load_curve(mlp(), X, Y, layers, pool=lambda features: features @ torch.ones(99, 2))
 
 
 Pair = namedtuple("Pair", "hidden logits")

@@ -25,7 +25,7 @@ from torch.utils.data import BatchSampler, DataLoader, Dataset, SequentialSample
 
 from deepmech.core import checks
 from deepmech.core.random import Stream
-from deepmech.metrics.layers import CallRecorder, stream
+from deepmech.metrics.layers import CallRecorder, LayerRecorder, stream
 from deepmech.metrics.separation import as_tensor, real_numbers, require_classes
 
 __all__ = [
@@ -140,13 +140,14 @@ def _is_torchs(error: Exception) -> bool:
     last: Any = error.__traceback__
     while last.tb_next is not None:
         last = last.tb_next
+        if last.tb_frame.f_code is LayerRecorder._collect.__code__:  # what is made of a layer's output, as by pool
+            return False
     code = last.tb_frame.f_code
     # Or a function of torch's, which the recorder of calls has called, wherever the model calls it.
     if code.co_filename.startswith(_TORCH) or code is CallRecorder.__torch_function__.__code__:
         return True
     # Or an operator of tensors, which has no frame: no raise of the last frame's own, which is the model's, made it.
-    own = dis.opname[code.co_code[last.tb_lasti]] == "RAISE_VARARGS"
-    return type(error) is RuntimeError and not own and not code.co_filename.startswith(os.path.dirname(__file__))
+    return type(error) is RuntimeError and dis.opname[code.co_code[last.tb_lasti]] != "RAISE_VARARGS"
 
 
 def misfit(function: Callable[..., Any], *args: Any, **named: Any) -> str:
