@@ -723,7 +723,7 @@ def relative_differences(shapes: xr.DataArray, photos: xr.DataArray) -> Picture:
 
 
 def pull_factors(factors: Mapping[str, xr.DataArray]) -> Picture:
-    """The factor of Eq. B.5 by its value at the end, over ``time`` and ``class``, a panel for each data set."""
+    """The factor of Eq. B.5 divided by its value at the end, over ``time`` and ``class``, a panel for each data set."""
     return figures.lines(
         {name: one.assign_coords({"class": ["1", "2", "3"]}) for name, one in factors.items()},
         x="time",
@@ -734,7 +734,7 @@ def pull_factors(factors: Mapping[str, xr.DataArray]) -> Picture:
         log="y",
         level=1.0,
         x_label="time (share)",
-        y_label="C by its value at the end",
+        y_label="C, divided by C at the end",
         alt="Two panels, shapes and photographs, of three curves that fall to one over training.",
     )
 

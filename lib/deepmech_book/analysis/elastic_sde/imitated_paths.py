@@ -276,7 +276,7 @@ def second_half(pulls: xr.Dataset) -> tuple[xr.DataArray, xr.DataArray]:
 
 
 def pull_factors(result: xr.Dataset) -> xr.DataArray:
-    """The constant C of Eq. B.5 by its value at the end, from the time on at which margins exceed their noise.
+    """The constant C of Eq. B.5 divided by its value at the end, from the time on at which margins exceed their noise.
 
     Parameters
     ----------
