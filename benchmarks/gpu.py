@@ -19,6 +19,7 @@ import argparse
 import importlib.util
 import json
 import os
+import re
 import sys
 import tarfile
 import time
@@ -242,6 +243,22 @@ def _langevin(device: str, toy: bool) -> tuple[float, float, float, float]:
 # --- 3. what it can make ----------------------------------------------------------------------------------------------
 
 
+def at_paper(page: str) -> dict[str, Any]:
+    """Parameters of a page at the profile ``paper``: its own, and what the profile says otherwise.
+
+    Read without the packages that build the book, which a machine with a GPU need not have.
+    """
+    cell = re.search(r":tags: \[parameters\]\n(.*?)\n```", _text(f"{page}.md"), re.DOTALL)
+    assert cell, page
+    values: dict[str, Any] = {}
+    exec(cell[1], values)
+    return values | (yaml.safe_load(_text("profiles/paper.yml")).get(page) or {})
+
+
+def _text(name: str) -> str:
+    return (ROOT / "notebooks" / name).read_text(encoding="utf-8")
+
+
 def worth(toy: bool, seeds: int | None) -> Iterator[Sweep]:
     """Sweeps of the profile ``paper`` that a GPU is wanted for, in order of worth; ``seeds`` of the phases' many."""
     if toy:
@@ -252,10 +269,9 @@ def worth(toy: bool, seeds: int | None) -> Iterator[Sweep]:
         toys = {"n_data": 100, "width": 3, "temperatures": [0.1, 0.0], "n_seeds": 2, "steps": 60, "waiting": [20]}
         yield from walks.sweeps("digits", toys | {"preparation": how}).values()
         return
-    written = yaml.safe_load((ROOT / "notebooks" / "profiles" / "paper.yml").read_text(encoding="utf-8"))
-    glass, rest = written["glass/relaxation"], written["glass/transitions"]
+    glass, rest = at_paper("glass/relaxation"), at_paper("glass/transitions")
     made = walks.sweeps(glass["dataset"], glass["changes"] | ({} if seeds is None else {"n_seeds": seeds}))
-    wide, stages = written["spring_block/figures_s5_to_s9"], written["spring_block/convolutional"]
+    wide, stages = at_paper("spring_block/figures_s5_to_s9"), at_paper("spring_block/convolutional")
     images = {name: name for name in ("mnist", "fashion-mnist", "cifar10")}
     s6 = networks.supplement(images, wide["wide_layers"])
     data = {"name": rest["dataset"], "n_data": rest["n_data"]}

@@ -47,6 +47,9 @@ def test_curves_that_leave_on_both_sides():
     free = superposition.free_master(np.array([1.0, 5.0, 10.0, 100.0]))
     assert found.value > 0.2 and found.low <= found.value <= found.high
     assert float(0.9 * 10**-0.1 - free[2]) > 0.2 and float(free[2] - 0.09) > 0.2
+    for pair in ((run.isel(seed=[0]), SLIDING), (run, SLIDING.isel(seed=[0]))):
+        alone = superposition.departure(*pair)
+        assert alone.value > 0.2 and alone.difference is None, "of one network alone nothing is known of their scatter"
 
 
 def test_the_free_curve_is_that_of_the_error_function():

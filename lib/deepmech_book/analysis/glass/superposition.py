@@ -223,8 +223,11 @@ def departure(run: xr.Dataset, other: xr.Dataset) -> Estimate:
     Returns
     -------
     Estimate
-        Of an overlap; 0 or less if they leave it on one side only. The interval of the difference is Welch's.
+        Of an overlap; 0 or less if they leave it on one side only. The interval of the difference is Welch's; where
+        one of them is a single network there is none.
     """
+    if min(run.sizes["seed"], other.sizes["seed"]) < 2:
+        return replace(estimate(run, "seed", "symmetric", of=_departure), null=_departure(other))
     whole = [_departure(one) for one in (run, other)]
     own, null = (
         np.array([_departure(one.drop_isel({"seed": i})) for i in range(one.sizes["seed"])]) for one in (run, other)
