@@ -200,8 +200,7 @@ def about_one_by_draw(result: xr.Dataset) -> xr.DataArray:
         Over ``side`` and ``draw``.
     """
     means = result["group_mean"].rename(slow_time="time", group="draw").astype(float)
-    both = effects.integrals(xr.Dataset({"mean": means}), ["I"], start=1)
-    return about_one(tail_indices(both["A"], both["B"]))
+    return about_one(indices_by_program(xr.Dataset({"mean": means})))
 
 
 def overtaking_share(indices: xr.Dataset) -> float:

@@ -13,6 +13,7 @@ import xarray as xr
 
 from deepmech.core.estimates import Estimate, jackknife, unknown
 from deepmech.metrics.relaxation import CROSSED, exponent, interval_by_factors
+from deepmech_book.analysis.glass import phases
 
 __all__ = [
     "NEVER_HOT", "crossover", "crossover_without", "over_free", "power", "power_of_temperature", "select_cold",
@@ -52,8 +53,7 @@ def time_within_record(run: xr.Dataset, table: xr.Dataset) -> float:
     run : walks over ``time`` and ``waiting``, with ``overlap``.
     table : of their times, as of :func:`time_at_rest`.
     """
-    seen = run.overlap.isel(waiting=0, drop=True).dropna("time", how="all")
-    return min(time_at_rest(table), float(seen.time[-1]))
+    return min(time_at_rest(table), float(phases.overlaps(run).time[-1]))
 
 
 def select_hot(table: xr.Dataset, rest: float | None = None) -> xr.Dataset:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -28,7 +29,7 @@ class ClaimOnWalks(ClaimFunction):
     early: bool = False
 
     def __call__(self, *runs: Any, **named: Any) -> Measurement:
-        walked, *others = [*runs, *named.values()]
+        walked, *others = inspect.signature(self.function).bind(*runs, **named).args
         late = after_paper_wait(walked)
         counted = walked if late is None or self.early else late
         words = f"Clock started after t_w = {_first_waits(counted)} steps"
