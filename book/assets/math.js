@@ -44,21 +44,24 @@
     for (const way of ways) if (wide(box)) way();
   }
 
-  function fitAll() {
-    document.querySelectorAll('mjx-container[display="true"]').forEach(fit);
-    // What scrolls is reached by the keyboard.
-    for (const box of document.querySelectorAll("figure .deepmech-picture")) {
-      if (wide(box)) box.setAttribute("tabindex", "0");
-      else box.removeAttribute("tabindex");
-    }
+  /** A picture that scrolls is reached by the keyboard. */
+  function reach(picture) {
+    if (wide(picture)) picture.setAttribute("tabindex", "0");
+    else picture.removeAttribute("tabindex");
   }
+
+  // Each is laid out anew whenever its own size changes, whatever changed it: MathJax, a screen, a fold that opens, a sidebar
+  // that the theme shows some time after the screen grew. Not within the observer, which must not change what it observes.
+  const observer = new ResizeObserver((changes) => requestAnimationFrame(() => changes.forEach(({ target }) => layOut(target))));
+  const equations = () => document.querySelectorAll("div.math");
+  function layOut(part) {
+    if (part.matches(".deepmech-picture")) reach(part);
+    else part.querySelectorAll('mjx-container[display="true"]').forEach(fit);
+  }
+
   addEventListener("load", () => {
-    fitAll();
-    addEventListener("resize", fitAll);
-    globalThis.MathJax?.startup?.promise?.then(() => {
-      fitAll();
-      document.fonts.addEventListener("loadingdone", fitAll); // its letters come later, with widths of their own
-      document.addEventListener("toggle", (event) => event.target.querySelectorAll?.('mjx-container[display="true"]').forEach(fit), true);
-    });
+    for (const part of document.querySelectorAll("div.math, figure .deepmech-picture")) observer.observe(part);
+    globalThis.MathJax?.startup?.promise?.then(() => equations().forEach(layOut));
+    document.fonts.addEventListener("loadingdone", () => equations().forEach(layOut)); // letters come late, with widths of their own
   });
 })();
