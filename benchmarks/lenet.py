@@ -68,7 +68,7 @@ def vmapped(data, steps: int, trials: int) -> Callable[[], None]:
     return run
 
 
-def fused(data, steps: int, dtype: str) -> Callable[[], None]:
+def compiled(data, steps: int, dtype: str) -> Callable[[], None]:
     engine = CompiledLeNet(initial_weights(Stream.of("benchmark", 0), 1, 3), RATE, dtype)
     x, y = padded(data.x_train, 1, dtype), data.y_train
     order = np.arange(steps) % len(y)
@@ -136,10 +136,10 @@ def main() -> None:
             few * arguments.trials,
             2,
         ),
-        "fused, one": (fused(data, n, "float32"), n, 1),
-        "fused, one, nothing recorded": (without_record(data, n), n, 1),
-        "fused, one, float64": (fused(data, n, "float64"), n, 1),
-        "fused, two": (partial(beside, pool, [fused(data, n, "float32") for _ in range(2)]), 2 * n, 1),
+        "compiled, one": (compiled(data, n, "float32"), n, 1),
+        "compiled, one, nothing recorded": (without_record(data, n), n, 1),
+        "compiled, one, float64": (compiled(data, n, "float64"), n, 1),
+        "compiled, two": (partial(beside, pool, [compiled(data, n, "float32") for _ in range(2)]), 2 * n, 1),
     }
     if jax_peers:
         peer = partial(jax_peers.lenet, data.x_train, data.y_train, rate=RATE)

@@ -50,7 +50,7 @@ def random_data(n: int) -> SimpleNamespace:
 
 
 def products(n: int, batch: int) -> Callable[[], None]:
-    """An epoch's matrix products alone, in the fused engine's layout; results go where nothing reads them."""
+    """An epoch's matrix products alone, in the compiled engine's layout; results go where nothing reads them."""
     x, y, g = torch.randn(100, batch + 16)[:, :batch], torch.empty(100, batch + 16)[:, :batch], torch.empty(100, 100)
     weight = torch.randn(100, 100)
 
@@ -116,7 +116,7 @@ def torch_ensemble(n: int, batch: int, dropout: float) -> Callable[[], None]:
     return epoch
 
 
-def fused(n: int, batch: int, dropout: float) -> Callable[[], None]:
+def compiled(n: int, batch: int, dropout: float) -> Callable[[], None]:
     member = Member(MLP(dropout=dropout), Training(batch_size=batch), 0, "benchmark")
     trained = CompiledMLP(member, CompiledMLP.prepare(random_data(n), "float32"))
 
@@ -139,7 +139,7 @@ def field(n: int, batch: int, pool: ThreadPoolExecutor) -> dict[str, Contender]:
     for p in (0.0, 0.1):
         makers[f"torch loop, dropout {p}"] = partial(torch_loop, n, batch, p), 1
         makers[f"torch.func, dropout {p}"] = partial(torch_ensemble, n, batch, p), ENSEMBLE
-        makers[f"fused, dropout {p}"] = partial(fused, n, batch, p), 1
+        makers[f"compiled, dropout {p}"] = partial(compiled, n, batch, p), 1
         if jax_peers and n % batch == 0:
             makers[f"jitted JAX, dropout {p}"] = partial(jitted, n, batch, p, 1), 1
             makers[f"jitted JAX vmap, dropout {p}"] = partial(jitted, n, batch, p, ENSEMBLE), ENSEMBLE

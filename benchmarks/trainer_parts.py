@@ -1,6 +1,6 @@
 """Where a full-batch step of the trainer goes: every kernel alone, beside copies and matrix products.
 
-``python benchmarks/trainer_parts.py``: the kernels of the fused engine on 2,560 samples of 100 units (float32, 10 %
+``python benchmarks/trainer_parts.py``: the kernels of the compiled engine on 2,560 samples of 100 units (float32, 10 %
 dropout), on one core, best of many calls. "Calls" is how often a step of the network of Fig. 1 of the spring-block
 paper makes each; bytes are those of the whole-batch arrays that a call reads and writes (scratch blocks stay in the
 nearest caches and are not counted).

@@ -402,6 +402,25 @@ def test_another_processor_gets_the_tolerance_that_the_function_states(tmp_path,
     assert not report.passed, "where a result was made, bits are equal"
 
 
+def test_numbers_that_are_rounding_alone_agree_where_both_are_and_only_there(tmp_path, monkeypatch):
+    made = run(make())
+    largest = float(abs(made["path"].where(np.isfinite(made["path"]))).max())
+    made["path"][:] = np.where(abs(made["path"]) > 0.5 * largest, 3 * made["path"], made["path"])
+    path = publish(made, tmp_path)
+    walk = make().function()
+
+    def differs(above):
+        policy = Policy({"path": 1e-6}, rounding_above={"path": above})
+        monkeypatch.setattr("sweep_functions.walk", CellFunction(walk, policy))
+        return not next(verify(path, n=99)).passed
+
+    assert differs(2 * largest), "3 x is above that and x is below"
+    assert not differs(0.5 * largest), "both are above"
+    made["path"][:] = -made["path"]
+    path = publish(made, tmp_path)
+    assert differs(0.5 * largest), "signs differ"
+
+
 def test_a_function_that_depends_on_its_neighbours_fails_verification(tmp_path):
     path = publish(run(make("depends_on_neighbours"), chunk=6), tmp_path)
     assert not next(verify(path, n=3, trust=["sweep_functions:depends_on_neighbours"])).passed

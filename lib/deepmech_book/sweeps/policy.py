@@ -28,6 +28,9 @@ class Policy:
         variables of its result that under equal labels equal those of the whole: the first trials of many, say.
     platform_dependent : bool
         Whether the last bits of a sum grow into other results: then they are compared only where they were made.
+    rounding_above : dict
+        By variable, the size from which on its numbers are rounding alone, a ratio to a variance of which nothing is
+        left, say: two numbers of one sign that are both larger agree.
 
     Examples
     --------
@@ -39,6 +42,7 @@ class Policy:
     tolerance: Mapping[str, float] = field(default_factory=dict)
     part: Callable[..., tuple[dict[str, Any], Sequence[str]]] | None = None
     platform_dependent: bool = False
+    rounding_above: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name, value in self.tolerance.items():
@@ -69,6 +73,7 @@ def verification_policy(
     tolerance: Mapping[str, float] | None = None,
     part: Callable[..., tuple[dict[str, Any], Sequence[str]]] | None = None,
     platform_dependent: bool = False,
+    rounding_above: Mapping[str, float] | None = None,
 ) -> Callable[[Callable[..., xr.Dataset]], CellFunction]:
     """State the :class:`Policy` of a function; the arguments are its fields.
 
@@ -79,7 +84,7 @@ def verification_policy(
     >>> policy_of(compute).tolerance
     {'loss': 1e-06}
     """
-    policy = Policy(dict(tolerance or {}), part, platform_dependent)
+    policy = Policy(dict(tolerance or {}), part, platform_dependent, dict(rounding_above or {}))
     return lambda function: CellFunction(function, policy)
 
 

@@ -224,6 +224,9 @@ def compare(
                 continue  # which the coordinates' own lines say
             old = old.sel(labelled).isel({d: slice(new.sizes[d]) for d in old.dims[1:] if d not in labelled})
         one, two = old.values, new.transpose(*old.dims).values
+        if name in policy.rounding_above:
+            above = policy.rounding_above[name]
+            two = np.where(((one > above) & (two > above)) | ((one < -above) & (two < -above)), one, two)
         gaps = [_difference(a, b, scale) for a, b in zip(one, two, strict=True)]
         worst = int(np.argmax(gaps))
         if gaps[worst] > 0:

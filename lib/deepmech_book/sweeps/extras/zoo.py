@@ -8,6 +8,7 @@ statistics of many settings ask for (:mod:`deepmech_book.bench`): pairs of netwo
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -133,8 +134,16 @@ def later(name: str, dataset: str = "mnist") -> Sweep:
     return _sweep_of(f"{VERSION}-{name}", mine, {"name": dataset, **IMAGES, **images})
 
 
+ROUNDING = 48 * math.log(2)
+"""Larger separations are rounding alone: features are float32 numbers, whose errors are 2⁻²⁴ of them, so nothing is
+known of a variance that is 2⁻⁴⁸ of another. Layers that collapsed, without any class left apart, come there."""
+
+
 # Training has equal bits everywhere; what is measured of it are sums of libraries. Shares are of 500 samples.
-@verification_policy(tolerance={"*": 3e-2})
+@verification_policy(
+    tolerance={"*": 3e-2},
+    rounding_above=dict.fromkeys(("load_curve", "load_curve_hat", "load_linear", "load_norm"), ROUNDING),
+)
 def train_zoo(
     cells: xr.Dataset, data: dict[str, Any], epochs: int, stop_loss: float, levels: dict[str, Any]
 ) -> xr.Dataset:
