@@ -50,6 +50,7 @@ PAGES = {
     "spring_block/figures_s5_to_s9": (50, DIAGRAMS | {"training": {"epochs": 4}}),
     "elastic_sde/logits": (100, {}),
     "elastic_sde/effects": (100, {}),
+    "elastic_sde/estimators": (100, {}),
     "elastic_sde/corruption": (100, {}),
     "glass/relaxation": (500, at(1.0, 0.1, 0.01, 1e-4, 1e-6, 0.0, overparameterised=[1.0, 1e-3, 0.0])),
     "glass/superposition": (500, at(1.0, 0.1, 0.01, 1e-3, 0.0)),
