@@ -8,9 +8,9 @@
 
 from pathlib import Path
 
-from deepmech.core import sources
+from deepmech.core import provenance
 
 RECORD = "application/vnd.deepmech+json"
 """MIME type under which a notebook's outputs carry figures and claims for the build."""
 
-sources.read_sources(Path(__file__).parent)  # before any of it is imported: results answer to the code that runs
+provenance.read_sources(Path(__file__).parent)  # before any of it is imported: results answer to the code that runs

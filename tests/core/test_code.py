@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from deepmech.core import compiled, sources
+from deepmech.core import compiled, provenance
 from deepmech.core.random import Stream
 
 PACKAGE = {
@@ -37,12 +37,12 @@ def ask(mini: Path, expression: str) -> str:
     """What an expression is worth in a fresh process that sees the package."""
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(mini.parent), *sys.path])}
     env.pop("PYTHONDONTWRITEBYTECODE", None)  # as most users have it
-    program = f"from deepmech.core import sources\nprint({expression})"
+    program = f"from deepmech.core import provenance\nprint({expression})"
     return subprocess.run([sys.executable, "-c", program], env=env, check=True, capture_output=True, text=True).stdout
 
 
 def test_a_name_from_a_package_reaches_what_the_package_hands_on(mini):
-    assert ask(mini, "sorted(sources.own_modules('mini.user'))") == "['mini', 'mini.deep', 'mini.user']\n"
+    assert ask(mini, "sorted(provenance.own_modules('mini.user'))") == "['mini', 'mini.deep', 'mini.user']\n"
 
 
 @pytest.mark.parametrize(
@@ -56,11 +56,11 @@ def test_a_name_from_a_package_reaches_what_the_package_hands_on(mini):
     ],
 )
 def test_only_code_that_is_reached_and_is_code_changes_the_digest(mini, file, old, new, changes):
-    before = ask(mini, "sources.code_hash('mini.user')")
+    before = ask(mini, "provenance.code_hash('mini.user')")
     path = mini / file
     assert old in path.read_text()
     path.write_text(path.read_text().replace(old, new))
-    assert (ask(mini, "sources.code_hash('mini.user')") != before) == changes
+    assert (ask(mini, "provenance.code_hash('mini.user')") != before) == changes
 
 
 @pytest.mark.parametrize(
@@ -75,11 +75,11 @@ def test_only_code_that_is_reached_and_is_code_changes_the_digest(mini, file, ol
     ],
 )
 def test_code_is_its_syntax_tree_without_docstrings(one, other, same):
-    assert (sources.syntax(one.encode()) == sources.syntax(other.encode())) == same
+    assert (provenance.syntax(one.encode()) == provenance.syntax(other.encode())) == same
 
 
 def test_what_a_sweep_does_not_import_is_none_of_its_code():
-    found = sources.own_modules("deepmech_book.sweeps.spring_block.networks")
+    found = provenance.own_modules("deepmech_book.sweeps.spring_block.networks")
     assert {"deepmech_book.sweeps", "deepmech_book.sweeps.spring_block.networks"} <= set(found)
     assert not {m for m in found if m.startswith(("deepmech.", "deepmech_book.claims", "deepmech_book.figures"))}
 
@@ -96,12 +96,12 @@ def test_compiled_code_follows_an_edit_of_an_inlined_function_in_another_file(mi
 
 def test_a_module_without_source_is_named():
     with pytest.raises(ValueError, match=r"'tomllib\.nowhere'"):
-        sources.code_hash("tomllib.nowhere")
+        provenance.code_hash("tomllib.nowhere")
 
 
 def test_every_compiled_function_of_the_library_is_kept_by_the_digest_of_its_code():
     """Nobody takes numba's own ``njit``, whose cache misses edits of other files."""
-    library = Path(sources.__file__).parents[2]
+    library = Path(provenance.__file__).parents[2]
     ours = [p for name in ("deepmech", "deepmech_book") for p in (library / name).rglob("*.py")]
     takers = [p.name for p in ours if "import njit" in p.read_text() and p.name != "compiled.py"]
     wrong = [p.name for p in ours if "from numba import njit" in p.read_text()]
@@ -112,19 +112,19 @@ def test_every_compiled_function_of_the_library_is_kept_by_the_digest_of_its_cod
 
 EVERYTHING = """
 import deepmech
-from deepmech.core import random, sources
+from deepmech.core import provenance, random
 
 assert not deepmech.__file__.endswith("__init__.py") or ".zip" in deepmech.__file__
 names = [getattr(deepmech, name) for name in deepmech.__all__]
 total = random.Stream.of("doctest", 0).normal("noise", 3, 5).sum()
-print(len(names), total, sources.code_hash("deepmech.sweeps.sweep"))
+print(len(names), total, provenance.code_hash("deepmech.sweeps.sweep"))
 """
 
 
 @pytest.mark.parametrize("form", ["compiled files", "archive"])
 def test_the_library_works_without_its_sources(tmp_path, form):
     """From compiled files alone, as some distributions ship, and from an archive."""
-    library = Path(sources.__file__).parents[1]
+    library = Path(provenance.__file__).parents[1]
     if form == "archive":
         place = Path(shutil.make_archive(str(tmp_path / "library"), "zip", library.parent, library.name))
     else:

@@ -4,8 +4,7 @@ import math
 
 import torch
 
-from deepmech.core.random import Stream
-from deepmech.core.torch_random import BatchedStream
+from deepmech.core.random import BatchedStream, Stream
 from deepmech.simulators.spring_block.kernels import ATTEMPT
 
 

@@ -19,7 +19,7 @@ from test_sweep_run import make, same
 
 from deepmech import over
 from deepmech.cli import main
-from deepmech.core import provenance, sources
+from deepmech.core import provenance
 from deepmech.core.random import Stream
 from deepmech.sweeps import IncompleteError, Sweep, load, run, sweep_of
 from deepmech.sweeps.store import read_netcdf, write_netcdf
@@ -79,10 +79,10 @@ def forget() -> None:
     """As in a new process: the module is read again, and nothing is known of results or digests."""
     sys.modules.pop("computed_here", None)
     shipped._read.clear()
-    sources.code_hash.cache_clear()
-    for path in [path for path in sources._texts if path.name in ("computed_here.py", "helper_here.py")]:
-        del sources._texts[path]
-    sources._checked.discard("computed_here")
+    provenance.code_hash.cache_clear()
+    for path in [path for path in provenance._texts if path.name in ("computed_here.py", "helper_here.py")]:
+        del provenance._texts[path]
+    provenance._checked.discard("computed_here")
 
 
 def edit(place: Path, old: str, new: str) -> None:
@@ -280,7 +280,7 @@ def test_an_edit_while_it_runs_stamps_nothing_false(place):
     second = run(sweep())
     assert second.attrs["code"] == first.attrs["code"] and second["y"].equals(first["y"])
     forget()
-    sources.read_sources(place / "code")
+    provenance.read_sources(place / "code")
     write(place, MODULE)
     with pytest.raises(RuntimeError, match=r"computed_here\.py was edited while this process ran"):
         run(sweep())

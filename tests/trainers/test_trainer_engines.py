@@ -12,8 +12,7 @@ from numba import njit
 from oracle import Oracle, noisy_labels
 from trainer_data import clusters
 
-from deepmech.core.random import Stream, stream_id
-from deepmech.core.torch_random import BatchedStream
+from deepmech.core.random import BatchedStream, Stream, stream_id
 from deepmech.trainers import MLP, Training
 from deepmech.trainers.engines.compiled import mlp
 from deepmech.trainers.engines.compiled.mlp import CompiledMLP

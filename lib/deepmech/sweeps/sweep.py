@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 import xarray as xr
 
-from deepmech.core import checks, sources
+from deepmech.core import checks, provenance
 from deepmech.core.labels import ParameterGrid, align, to_records
 from deepmech.core.specs import Spec, canonical_text, decode, digest, encode, import_object
 
@@ -118,7 +118,7 @@ class Sweep(Spec):
     def code(self) -> str:
         """Sixteen hexadecimal digits of the library, of the modules of its own that ``compute`` imports, as they were
         imported, and of the versions of torch and numba; not part of the key."""
-        return sources.code_hash(self.target.partition(":")[0])
+        return provenance.code_hash(self.target.partition(":")[0])
 
     @property
     def target(self) -> str:

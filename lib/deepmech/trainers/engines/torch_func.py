@@ -22,8 +22,7 @@ import torch
 from torch import nn
 from torch.func import functional_call, stack_module_state, vmap
 
-from deepmech.core.random import Stream
-from deepmech.core.torch_random import BatchedStream
+from deepmech.core.random import BatchedStream, Stream
 from deepmech.metrics.layers import LayerRecorder, keep_features, select_layers
 from deepmech.trainers.modules import GENERATORS, Dropout, LeakyReLU, Network, build_network, draw_from, dropouts
 from deepmech.trainers.rules import LOSSES, OPTIMIZERS, Loss

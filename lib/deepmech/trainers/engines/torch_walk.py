@@ -9,8 +9,7 @@ import torch
 from torch.func import functional_call
 from torch.nn import functional as F
 
-from deepmech.core.random import Stream
-from deepmech.core.torch_random import BatchedStream
+from deepmech.core.random import BatchedStream, Stream
 from deepmech.trainers.engines.compiled.langevin import TYPES, n_weights
 from deepmech.trainers.engines.torch_func import ModuleEnsemble
 from deepmech.trainers.modules import BiasFree
