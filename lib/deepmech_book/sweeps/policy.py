@@ -29,8 +29,8 @@ class Policy:
     platform_dependent : bool
         Whether the last bits of a sum grow into other results: then they are compared only where they were made.
     rounding_above : dict
-        By variable, the size from which on its numbers are rounding alone, a ratio to a variance of which nothing is
-        left, say: two numbers of one sign that are both larger agree.
+        By variable, the number from which on larger ones are rounding alone, a ratio to a variance of which nothing is
+        left, say: two that are both larger agree, and nan, where rounding left less than nothing, is larger.
 
     Examples
     --------

@@ -134,9 +134,10 @@ def later(name: str, dataset: str = "mnist") -> Sweep:
     return _sweep_of(f"{VERSION}-{name}", mine, {"name": dataset, **IMAGES, **images})
 
 
-ROUNDING = 48 * math.log(2)
-"""Larger separations are rounding alone: features are float32 numbers, whose errors are 2⁻²⁴ of them, so nothing is
-known of a variance that is 2⁻⁴⁸ of another. Layers that collapsed, without any class left apart, come there."""
+ROUNDING = 24 * math.log(2)
+"""Larger separations are rounding alone: the variance between classes, less what sampling adds to it, is then below
+2⁻²⁴ of the variance within, and features are float32 numbers. Layers in which all classes have fallen together come
+there; the largest D of any other layer is 9.6, the largest D̂ 16.5."""
 
 
 # Training has equal bits everywhere; what is measured of it are sums of libraries. Shares are of 500 samples.
