@@ -42,7 +42,7 @@ def test_the_line_parts_cells_of_either_sign_and_noise_is_strongest_at_the_left(
     fig = figures.phase_diagram(load, x=x, y=y, shade=c, curvature=c, **say).render()
     falls = [x in ("noise", "dropout"), y == "slope"]
     assert fig.axes[0].get_xlim()[0] < 0 and fig.axes[1].get_xticklabels()[0].get_text() == "01"[falls[0]]
-    assert fig.axes[1].get_yticklabels()[0].get_text() == "01"[falls[1]]
+    assert fig.axes[0].get_yticklabels()[0].get_text() == "01"[falls[1]]
     for panel in (0, 1):
         pieces = artist(fig, "sign change", panel).get_xydata()
         pieces = pieces[np.isfinite(pieces).all(1)].reshape(-1, 2, 2)
@@ -60,6 +60,29 @@ def test_no_line_where_nothing_changes_sign():
     with pytest.raises(StopIteration):
         artist(fig, "sign change")
     assert not fig.legends and diagram(load, c).render().legends
+
+
+def test_phases_are_named_on_cells_of_their_sign_and_only_where_there_is_room():
+    load, c = field()
+    bends = {"both": c, "up": c + 2, "thin": c.where(c <= 0, 0.0).where(c.eps < 1, 0.1)}
+    found = {}
+    for title, bend in bends.items():
+        texts = diagram(load, bend).render().axes[1].texts
+        found[title] = [text.get_text() for text in texts]
+        for text in texts:
+            x, y = text.get_position()
+            under = bend.transpose("eps", "mu").values[round(x), round(y)]
+            assert (under > 0) == (text.get_text() == "concave") and under != 0
+    assert found == {"both": ["concave", "convex"], "up": ["concave"], "thin": ["convex"]}
+
+
+def test_diagrams_side_by_side_share_one_scale():
+    load, c = field()
+    one = xr.Dataset({"load_curve": load, "curvature": c}).transpose("eps", "mu", "block")
+    fig = figures.phases({"weak": 0.5 * one, "strong": one}, **say).render()
+    weak, strong = (next(iter(ax.collections)) for ax in fig.axes[:2])
+    assert weak.norm.vmin == strong.norm.vmin == -1 and weak.norm.vmax == strong.norm.vmax == 1
+    assert len(fig.axes) == 3 and fig.axes[1].get_ylabel() == ""
 
 
 def test_boundary_at_its_data_coordinates_on_uneven_axes():
@@ -120,8 +143,10 @@ def test_curves_stand_out_on_their_shading_and_nan_cells_stay_empty():
 def test_ticks_name_the_values_of_their_cells():
     load, c = field(x=np.array([1e-4, 5e-4, 1e-3, 0.1, 1280.0]))
     ax = diagram(load, c).render().axes[1]
-    assert [t.get_text() for t in ax.get_xticklabels()] == ["0.0001", "0.0005", "0.001", "0.1", "1280"]
-    assert list(ax.get_xticks()) == [0, 1, 2, 3, 4]
+    names = ["0.0001", "0.0005", "0.001", "0.1", "1280"]
+    at = list(map(int, ax.get_xticks()))
+    assert [t.get_text() for t in ax.get_xticklabels()] == [names[i] for i in at]
+    assert at == list(range(0, 5, at[1])) and at[1] <= 2
 
 
 def test_wrong_dimensions_say_what_was_needed():
@@ -262,7 +287,7 @@ def test_what_cannot_be_drawn_fails_where_it_is_made():
 def test_tick_labels_do_not_touch(n):
     load, c = field(nx=n, ny=n, x=np.geomspace(0.0123, 0.567, n))
     fig = diagram(load, c).render()
-    for axis, side in ((fig.axes[1].xaxis, "x"), (fig.axes[1].yaxis, "y")):
+    for axis, side in ((fig.axes[1].xaxis, "x"), (fig.axes[0].yaxis, "y")):
         boxes = [t.get_window_extent() for t in axis.get_ticklabels() if t.get_text()]
         edges = sorted((getattr(b, f"{side}0"), getattr(b, f"{side}1")) for b in boxes)
         assert len(edges) >= 2

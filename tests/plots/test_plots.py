@@ -36,10 +36,10 @@ def test_a_diagram_names_its_axes_and_scales_by_the_data():
     shade = grid.mean("layer").assign_attrs(long_name="energy", units="J")
     bend = (shade - 1).drop_attrs()
     fig = plots.phase_diagram(grid, x="noise", y="slope", layer="layer", shade=shade, curvature=bend)
-    upper, lower, energy, curvature = fig.axes
-    named = upper.get_ylabel(), lower.get_xlabel(), upper.get_xlabel()
-    assert named == (r"negative slope $\alpha$", r"noise $\varepsilon$", "")
-    assert (energy.get_ylabel(), curvature.get_ylabel()) == ("energy (J)", "signed curvature")
+    left, right, energy, curvature = fig.axes
+    named = left.get_ylabel(), right.get_ylabel(), left.get_xlabel(), right.get_xlabel()
+    assert named == (r"negative slope $\alpha$", "", *2 * (r"noise $\varepsilon$",))
+    assert (energy.get_xlabel(), curvature.get_xlabel()) == ("energy (J)", "signed curvature")
 
 
 def test_curves_go_where_they_are_asked_to_in_the_theme_they_are_asked_for():

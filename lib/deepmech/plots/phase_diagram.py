@@ -9,15 +9,17 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
-from matplotlib.colors import Colormap, Normalize, TwoSlopeNorm
+from matplotlib.colors import Colormap, LogNorm, Normalize, TwoSlopeNorm
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
+from matplotlib.ticker import MaxNLocator
 
 from deepmech.plots import style
 from deepmech.plots.style import AXES, LIGHT, Theme, axis_label, position, same_labels, sort_axes
 
-__all__ = ["MARGIN", "colorbar", "draw_cells", "network_diagram", "noise_of", "phase_diagram"]
+__all__ = ["MARGIN", "cells_of", "colorbar", "draw_cells", "name_phases", "network_diagram", "noise_of",
+           "phase_diagram", "write_on_cells"]  # fmt: skip
 
 MARGIN = 0.14
 """Share of a cell's side left free around its load curve."""
@@ -57,8 +59,8 @@ def phase_diagram(
     shade_label, x_label, y_label : str, optional
         Names, with units, of that quantity and of the axes, in place of those in the data.
     curvature : DataArray, dims (x, y), optional
-        Signed curvature. Adds a second panel shaded by it and, on both panels, a line between the cells of either
-        sign. It runs along edges of cells, so that it hides no curve.
+        Signed curvature. Adds a second panel at the right, shaded by it, on which the phases are named, and on both
+        panels a line between the cells of either sign. It runs along edges of cells, so that it hides no curve.
     boundary : (x values, y values), optional
         A curve in data coordinates, such as a closed-form phase boundary, dashed on every panel.
     boundary_label : str
@@ -82,7 +84,7 @@ def phase_diagram(
     >>> load = xr.DataArray([[[2.0, 1.5, 0.0], [2.0, 1.0, 0.0]]], dims=("noise", "slope", "layer"))
     >>> bend = xr.DataArray([[0.2, 0.0]], dims=("noise", "slope"), attrs={"long_name": "signed curvature"})
     >>> fig = phase_diagram(load, x="noise", y="slope", layer="layer", shade=bend)
-    >>> fig.axes[0].get_xlabel(), fig.axes[1].get_ylabel()
+    >>> fig.axes[0].get_xlabel(), fig.axes[1].get_xlabel()
     ('noise $\\\\varepsilon$', 'signed curvature')
     """
     load = sort_axes("phase_diagram load", load, x, y, layer)
@@ -97,21 +99,19 @@ def phase_diagram(
         line = [
             position(f"phase_diagram boundary ({d})", load[d].values, v) for d, v in zip((x, y), boundary, strict=True)
         ]
-    across, down = load.sizes[x], load.sizes[y]
-    edge = min(0.5, (style.WIDTH - 1.7) / across)
-    side = max(edge * down, 1.7)
-    width = float(np.clip(4.5 * edge, 1.1, 2.0))
-    fig = style.new_figure(fig, len(shades) * (side + 0.2) + 1.0, theme)
-    axes = fig.subplots(len(shades), sharex=True, squeeze=False)[:, 0]
+    cell, width = cells_of(load, len(shades))
+    fig = style.new_figure(fig, cell[1] * load.sizes[y] + 1.5, theme)
+    axes = fig.subplots(1, len(shades), sharey=True, squeeze=False)[0]
     for ax, (values, label) in zip(axes, shades, strict=True):
-        cell = ((style.WIDTH - 1.7) / across, side / down)
-        colorbar(draw_cells(ax, load, values, bend, cell, width, theme), ax, label, pad=0.015, aspect=side / 0.2)
+        shading = draw_cells(ax, load, values, bend, cell, width, theme)
+        colorbar(shading, ax, label, location="top", pad=0.02, aspect=20)
         if line is not None:
             halo = [withStroke(linewidth=width + 2, foreground=theme.background)]
             ax.plot(*line, color=theme.text, lw=width, linestyle=style.DASHES, path_effects=halo, gid="boundary")
-        ax.set_ylabel(y_label or axis_label(load[y]))
-    ax.set_xlabel(x_label or axis_label(load[x]))
-    ax.tick_params(labelbottom=True)  # shared axes have their numbers in the last row only
+        ax.set_xlabel(x_label or axis_label(load[x]))
+    axes[0].set_ylabel(y_label or axis_label(load[y]))
+    if bend is not None:
+        name_phases(axes[-1], bend.values, cell, theme)
     entries = []
     if bend is not None and np.nanmin(bend) < 0 < np.nanmax(bend):
         entries.append(Line2D([], [], color=theme.text, lw=width, label="curvature changes sign"))
@@ -122,11 +122,21 @@ def phase_diagram(
     return fig
 
 
+def cells_of(load: xr.DataArray, columns: int) -> tuple[tuple[float, float], float]:
+    """Sides of a cell (x, y) in inches, where so many diagrams of ``load`` (x, y, layer) share a row, and how wide
+    curves are."""
+    across, down = load.sizes[load.dims[0]], load.sizes[load.dims[1]]
+    side = (style.WIDTH - 0.75 - 0.2 * columns) / columns / across
+    return (side, float(np.clip(side * down, 1.6, 2.9)) / down), float(np.clip(4.5 * side, 1.1, 2.0))
+
+
 def colorbar(shading: ScalarMappable, ax: Axes | Sequence[Axes], label: str, **how: Any) -> Any:
     """The scale of a shading beside its panels, without a frame."""
     figure: Any = (ax if isinstance(ax, Axes) else ax[0]).get_figure()
     bar: Any = figure.colorbar(shading, ax=ax, label=label, **how)
     bar.outline.set_visible(False)
+    if bar.orientation == "horizontal" and not isinstance(bar.norm, LogNorm):
+        bar.locator = MaxNLocator(4)  # numbers of two bars side by side would touch
     # matplotlib draws 256 rectangles into an image of its own; a row of pixels says the same and is quick.
     bar.solids.remove()
     shades = bar.cmap(np.linspace(0, 1, 256), bytes=True)[None]
@@ -138,17 +148,19 @@ def colorbar(shading: ScalarMappable, ax: Axes | Sequence[Axes], label: str, **h
 
 def draw_cells(
     ax: Axes, load: xr.DataArray, shade: xr.DataArray, bend: xr.DataArray | None, cell: tuple[float, float],
-    width: float, theme: Theme,
+    width: float, theme: Theme, limits: tuple[float, float] | None = None,
 ) -> ScalarMappable:  # fmt: skip
     """Equal cells (x, y) of so many inches, shaded, a load curve in each, and the line where ``bend`` changes sign.
 
-    Curvature itself is shaded from its negative to its positive end.
+    Curvature itself is shaded from its negative to its positive end. ``limits`` are those of the shading, in place of
+    the least and the largest value, where diagrams share a scale.
     """
     values = shade.values
+    low, high = limits or (float(np.nanmin(values)), float(np.nanmax(values)))
     cmap: Colormap = style.SEQUENTIAL
-    norm: Normalize = Normalize(float(np.nanmin(values)), float(np.nanmax(values)))
+    norm: Normalize = Normalize(low, high)
     if shade is bend:
-        reach = float(np.nanmax(np.abs(values))) or 1.0
+        reach = max(-low, high) or 1.0
         cmap, norm = style.diverging(theme), TwoSlopeNorm(0.0, -reach, reach)
     edges = [np.arange(n + 1) - 0.5 for n in values.shape]
     cells = ax.pcolormesh(*edges, values.T, cmap=cmap, norm=norm, rasterized=True)
@@ -206,13 +218,34 @@ def _sign_change(ax: Axes, curvature: np.ndarray, theme: Theme, width: float) ->
     _broken(ax, pieces, color=theme.text, lw=width, solid_capstyle="projecting", path_effects=halo, gid="sign change")
 
 
+def name_phases(ax: Axes, curvature: np.ndarray, cell: tuple[float, float], theme: Theme) -> None:
+    """The words "concave" and "convex" where curves are most so; none where the cells of a sign have no room for it."""
+    for word, sign in (("concave", 1), ("convex", -1)):
+        inches = np.array([0.65 * len(word) + 0.6, 1.5]) * style.SMALL / 72
+        room = tuple(np.ceil(inches / cell).astype(int))
+        if np.any(np.array(room) > curvature.shape):
+            continue
+        bent = np.where(np.sign(curvature) == sign, np.abs(curvature), -np.inf)
+        sums = np.lib.stride_tricks.sliding_window_view(bent, room).sum((2, 3))
+        at = np.unravel_index(sums.argmax(), sums.shape)
+        if np.isfinite(sums[at]):
+            write_on_cells(ax, np.array(at) + (np.array(room) - 1) / 2, word, theme)
+
+
+def write_on_cells(ax: Axes, at: Any, words: str, theme: Theme, **how: Any) -> None:
+    """Words in the middle of a box that curves shine through only faintly."""
+    box = {"boxstyle": "round,pad=0.2", "fc": theme.background, "ec": "none", "alpha": 0.88}
+    look: dict[str, Any] = {"ha": "center", "va": "center", "weight": "bold", "fontsize": style.SMALL, "bbox": box}
+    ax.text(at[0], at[1], words, color=theme.text, **look, **how)
+
+
 def network_diagram(means: xr.Dataset, *, fig: Figure | None = None, theme: Theme = LIGHT) -> Figure:
     """Load curves of networks over negative slope and one kind of noise: strongest noise at the left, ReLU at the top.
 
     Parameters
     ----------
     means : Dataset, dims (slope, noise, layer)
-        With ``load_curve``, ``accuracy`` (a fraction, shades the upper panel) and ``curvature`` (the lower one); the
+        With ``load_curve``, ``accuracy`` (a fraction, shades the left panel) and ``curvature`` (the right one); the
         dimension of the noise is one of :data:`~deepmech.plots.style.AXES`.
     fig : Figure, optional
         Where to draw; a new figure without it.

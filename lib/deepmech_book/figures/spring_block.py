@@ -10,10 +10,9 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, FancyArrowPatch, Rectangle
-from matplotlib.patheffects import withStroke
 
 from deepmech.plots import style
-from deepmech.plots.phase_diagram import draw_cells
+from deepmech.plots.phase_diagram import cells_of, colorbar, draw_cells, name_phases, write_on_cells
 from deepmech.plots.style import LIGHT, axis_label, panels, sort_axes, transpose_to
 
 __all__ = ["analogy", "folding_ruler", "friction_law", "phases"]
@@ -181,18 +180,22 @@ def _shape(ax: Axes, x: np.ndarray, base: float, *, last: bool) -> None:
 
 def phases(
     diagrams: Mapping[str, xr.Dataset],
-    names: Mapping[str, tuple[float, float]],
+    names: Mapping[str, tuple[float, float]] | None = None,
     *,
+    shade: str = "curvature",
+    label: str = "signed curvature",
     fig: Figure,
 ) -> Figure:
-    """Phase diagrams side by side, each shaded by signed curvature on its own scale, with the phases named on them.
+    """Phase diagrams side by side, shaded on one scale, with the phases named on them.
 
     Parameters
     ----------
     diagrams : Dataset by title
-        With ``load_curve`` (x, y, layer) and ``curvature`` (x, y), drawn as :func:`phase_diagram` does.
-    names : place by name of a phase
-        Fractions of the width and height of every panel.
+        With ``load_curve`` (x, y, layer), ``curvature`` (x, y) and ``shade``, drawn as :func:`phase_diagram` does.
+    names : place by name of a phase, optional
+        Fractions of the width and height of every panel; without it "concave" and "convex" stand where curves are so.
+    shade, label : str
+        What shades the cells, and what its scale is called.
 
     Examples
     --------
@@ -202,17 +205,28 @@ def phases(
     >>> [text.get_text() for text in fig.axes[0].texts]
     ['lazy']
     """
-    fig.set_figheight(3.3)
-    for ax, (title, made) in zip(panels(fig, list(diagrams), columns=len(diagrams)), diagrams.items(), strict=True):
+    ready = []
+    for title, made in diagrams.items():
         x, y = map(str, made["curvature"].dims)
         layer = next(str(d) for d in made["load_curve"].dims if d not in (x, y))
-        load = sort_axes(f"phases {title}", made["load_curve"], x, y, layer)
-        bend = sort_axes(f"phases {title}", made["curvature"], x, y)
-        side = (0.42 * style.WIDTH / bend.shape[0], 2.4 / bend.shape[1])
-        draw_cells(ax, load, bend, bend, side, 1.1, LIGHT)
-        ax.set(xlabel=axis_label(load[x]), ylabel=axis_label(load[y]))
-        halo = [withStroke(linewidth=4, foreground=LIGHT.background)]
-        for name, place in names.items():
-            how: dict[str, Any] = {"ha": "center", "va": "center", "weight": "bold", "path_effects": halo}
-            ax.text(*place, name, transform=ax.transAxes, color=LIGHT.text, **how)
+        what = f"phases {title}"
+        bend, shaded = (sort_axes(what, made[name], x, y) for name in ("curvature", shade))
+        ready.append((sort_axes(what, made["load_curve"], x, y, layer), bend, bend if shade == "curvature" else shaded))
+    shades = [shaded.values for *_, shaded in ready]
+    limits = min(map(np.nanmin, shades)), max(map(np.nanmax, shades))
+    first = ready[0][0]
+    cell, width = cells_of(first, len(ready))
+    rows = [load[load.dims[1]] for load, *_ in ready]
+    alike = all(one.identical(rows[0]) for one in rows)
+    fig.set_figheight(cell[1] * len(rows[0]) + 1.7)
+    axes = panels(fig, list(diagrams), len(ready), sharey=alike)
+    for ax, row, (load, bend, shaded) in zip(axes, rows, ready, strict=True):
+        cell, _ = cells_of(load, len(ready))
+        shading = draw_cells(ax, load, shaded, bend, cell, width, LIGHT, limits)
+        ax.set(xlabel=axis_label(load[load.dims[0]]), ylabel="" if alike and ax is not axes[0] else axis_label(row))
+        if names is None:
+            name_phases(ax, bend.values, cell, LIGHT)
+        for name, place in (names or {}).items():
+            write_on_cells(ax, place, name, LIGHT, transform=ax.transAxes)
+    colorbar(shading, axes, label, location="bottom", pad=0.02, aspect=40)
     return fig

@@ -50,6 +50,7 @@ __all__ = [
     "networks_by_noise",
     "noise_by_layer",
     "overdamped_limit",
+    "panels_of_supplement",
     "phases",
     "relu_by_dropout",
     "ruler_extensions",
@@ -278,16 +279,8 @@ _PANELS: dict[str, tuple[str | None, str]] = {
         "Load curves of networks over batch size and negative slope: concave curves for large batches and ReLU on the "
         "upper right, convex ones for small batches on the left and for linear networks.",
     ),
-    "S5a": ("A.S5", "Depth 6: from concave curves at small rates to convex ones at large rates."),
-    "S5b": ("A.S5", "Depth 12: concave at small rates; convex at large, where accuracy falls."),
     "S6a": ("A.S6", "Load curves over batch size and negative slope, narrower networks."),
-    "S7a": ("A.S7", "Load curves over data noise and negative slope, trained with Adam."),
-    "S7b": ("A.S7", "Load curves over data noise and slope, by stochastic gradient descent."),
     "S7b, all samples": (None, "Load curves over data noise and slope; all samples in every step."),
-    "S8": ("A.S8", "Load curves on CIFAR-10 over dropout and slope, beginning with the input."),
-    "S8b": ("A.S8", "The same load curves on CIFAR-10 without the input."),
-    "S9a": ("A.S9", "Twelve-layer networks on CIFAR-10 over learning rate and negative slope."),
-    "S9b": ("A.S9", "Twenty-layer networks on CIFAR-10 over learning rate and negative slope."),
     "S9a, wide": (None, "Wide twelve-layer networks on CIFAR-10 over learning rate and slope."),
     "S10": (
         "A.S10",
@@ -300,6 +293,28 @@ def networks_by_noise(made: xr.Dataset, panel: str = "") -> Picture:
     """A diagram of networks over one kind of noise, mean over ``seed``: of Fig. 1, or a panel of the supplement."""
     figure, alt = _PANELS[panel or noise_of(made)]
     return figures.network_diagram(made.mean("seed", skipna=False), alt=alt, figure=figure)
+
+
+_SIDE_BY_SIDE = {
+    "A.S5": "Two grids of small load curves, of depths 6 and 12: concave at small rates, convex at large ones, where "
+    "accuracy falls.",
+    "A.S7": "Two grids of small load curves over data noise and slope. With Adam accuracy is highest where curves are "
+    "straight; by stochastic gradient descent this is so at small slopes only.",
+    "A.S8": "Two grids of small load curves on CIFAR-10 over dropout and slope, with the input and without it: concave "
+    "for little dropout, convex for much.",
+    "A.S9": "Two grids of small load curves on CIFAR-10 over learning rate and slope, of twelve and twenty layers: "
+    "concave at small rates, convex at large ones.",
+}
+
+
+def panels_of_supplement(made: Mapping[str, xr.Dataset], figure: str) -> Picture:
+    """Diagrams of one figure of the supplement by title, side by side, shaded by accuracy; means over ``seed``."""
+    means = {title: one.mean("seed", skipna=False) for title, one in made.items()}
+    percent = {title: one.assign(accuracy=100 * one["accuracy"]) for title, one in means.items()}
+    return figures.phases(
+        {title: one.transpose(noise_of(one), "slope", ...) for title, one in percent.items()},
+        shade="accuracy", label="test accuracy (%)", alt=_SIDE_BY_SIDE[figure], figure=figure,
+    )  # fmt: skip
 
 
 def training_and_test(made: xr.Dataset) -> Picture:
