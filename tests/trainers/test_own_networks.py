@@ -18,7 +18,7 @@ from torch import nn
 from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset
 
 from deepmech import over
-from deepmech.core import checks
+from deepmech.core import specs
 from deepmech.core.random import Stream
 from deepmech.trainers import CNN, MLP, Dynamics, Preparation, SingleSample, Training, prepare, train, train_lenet, walk
 from deepmech.trainers.samples import fingerprint, validate_data
@@ -186,7 +186,7 @@ def test_samples_without_an_end_are_refused_before_memory_ends(monkeypatch):
         def __iter__(self):
             yield from zip(itertools.cycle(X), itertools.cycle(Y))
 
-    monkeypatch.setattr(checks, "total_memory", lambda: 1e6)
+    monkeypatch.setattr(specs, "total_memory", lambda: 1e6)
     with pytest.raises(ValueError, match="train: data: number of batches"):
         validate_data("train", Endless(), "float32")
 
@@ -253,8 +253,8 @@ def test_any_value_of_a_field_is_taken_or_refused_in_our_own_words(field, value)
         if kind is SingleSample:
             return train_lenet(spec, (IMAGES, Y[:9]))
         if kind in (Dynamics, Preparation):
-            specs = (spec, SHORT[1]) if kind is Dynamics else (SHORT[0], spec)
-            return prepare(*specs, (X, SIGNS))
+            both = (spec, SHORT[1]) if kind is Dynamics else (SHORT[0], spec)
+            return prepare(*both, (X, SIGNS))
         network, training = (MLP(depth=3, width=4), spec) if kind is Training else (spec, TWO)
         return train(network, training, (X.reshape(30, 1, 2, 2) if kind is CNN else X, Y))
 

@@ -17,7 +17,7 @@ import numpy as np
 import scipy  # which imports scipy.stats when it is first asked for: half a second
 import xarray as xr
 
-from deepmech.core import checks
+from deepmech.core import specs
 from deepmech.core.random import Stream
 
 LEVEL = 0.95
@@ -234,7 +234,7 @@ def estimate(
         n = runs.sizes[over]
         each = [of(runs.drop_isel({over: i})) for i in range(n)] if n > 1 else [of(runs) * np.nan]
         return jackknife(of(runs), np.array(each), scatter=scatter)
-    values, overlap = _runs("estimate", runs, over), checks.check_real("estimate: overlap", overlap, 0.0)
+    values, overlap = _runs("estimate", runs, over), specs.check_real("estimate: overlap", overlap, 0.0)
     found = _around(values.mean(0) if at is None else _like(at, runs, over), [values], scatter, overlap)
     return found.map(lambda end: _labelled(end, runs, over))
 
@@ -307,7 +307,7 @@ def _runs(owner: str, values: Any, over: str | None) -> np.ndarray:
         raise ValueError(f"{owner}: over = {over!r} of an array without labels; leave it out, runs are the first axis")
     if np.asarray(values).dtype == bool:
         raise ValueError(f"{owner}: runs are booleans; the estimate of a share is proportion(share, n)")
-    values = checks.check_array(f"{owner}: runs", values, "real numbers")
+    values = specs.check_array(f"{owner}: runs", values, "real numbers")
     if values.ndim == 0 or len(values) == 0:
         raise ValueError(f"{owner}: runs of shape {values.shape}: give several runs along the first axis")
     return values
@@ -368,11 +368,11 @@ def linear_slope(x: Any, y: Any) -> Estimate:
     >>> print(linear_slope([0, 1, 2, 3], [0.0, 1.1, 1.9, 3.0]))
     0.98 [0.80, 1.16]
     """
-    x, y = checks.check_array("linear_slope: x", x), checks.check_array("linear_slope: y", y)
+    x, y = specs.check_array("linear_slope: x", x), specs.check_array("linear_slope: y", y)
     if x.ndim != 1 or x.shape != y.shape:
         raise ValueError(f"linear_slope: x {x.shape} and y {y.shape}: give two equal lengths")
     if not (np.isfinite(x).all() and len(np.unique(x)) > 1):
-        raise ValueError(f"linear_slope: x = {checks.short_repr(x)}: must be finite, and two or more of them different")
+        raise ValueError(f"linear_slope: x = {specs.short_repr(x)}: must be finite, and two or more of them different")
     fit = scipy.stats.linregress(x, y)
     if x.size < 3:
         return unknown(f"too few points for the interval of a slope: {x.size}, and it takes 3", float(fit.slope))
@@ -401,8 +401,8 @@ def crossing(x: Any, y: Any, level: float = 0.0, *, direction: str, last: bool =
     >>> crossing([0, 1, 2], curve, direction="falls"), crossing([0, 1, 2], curve, direction="rises")
     (1.5, nan)
     """
-    x = checks.check_array("crossing: x", x)
-    y = checks.check_array("crossing: y", y) - checks.check_real("crossing: level", level)
+    x = specs.check_array("crossing: x", x)
+    y = specs.check_array("crossing: y", y) - specs.check_real("crossing: level", level)
     if x.ndim != 1 or x.shape != y.shape:
         raise ValueError(f"crossing: x {x.shape} and y {y.shape}: give two equal lengths")
     if direction not in ("falls", "rises", "either"):
@@ -425,7 +425,7 @@ def proportion(share: Any, n: int) -> Estimate:
     >>> print(proportion(0.0, 100))
     0.00 [0.00, 0.04]
     """
-    n, shares = checks.check_int("proportion: n", n), checks.check_array("proportion: share", share)
+    n, shares = specs.check_int("proportion: n", n), specs.check_array("proportion: share", share)
     counts, kind = np.round(shares * n), np.asarray(share).dtype
     # Shares of few digits (float32) are off by some of their last; by half a run, nobody knows which share is meant.
     off = min(1e-3 + 4 * n * (float(np.finfo(kind).eps) if kind.kind == "f" else 0.0), 0.5)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from deepmech.core import checks
+from deepmech.core import specs
 
 Number = float | xr.DataArray
 
@@ -46,23 +46,23 @@ def over(name: str, values: Any) -> xr.DataArray:
     ('slope',)
     """
     if not isinstance(name, str) or not name:
-        checks.raise_invalid("over: name", name, "text that names the dimension, for example over('noise', values)")
+        specs.raise_invalid("over: name", name, "text that names the dimension, for example over('noise', values)")
     try:
         array = np.asarray(values)
     except (TypeError, ValueError):
-        checks.raise_invalid(f"over({name!r}): values", values, "a one-dimensional sequence")
+        specs.raise_invalid(f"over({name!r}): values", values, "a one-dimensional sequence")
     listed = array.ndim == 1 and array.dtype.kind in "fO" and isinstance(values, list | tuple)
     if listed and all(isinstance(one, int) for one in values):
         try:  # NumPy would round them
             array = np.asarray(values, np.uint64)
         except (OverflowError, TypeError):
-            checks.raise_invalid(
+            specs.raise_invalid(
                 f"over({name!r}): values", values, "whole numbers of which one type of 64 bits holds all"
             )
     texts = values if array.ndim == 1 and array.dtype.kind == "U" else ()
     nul = any(isinstance(one, str) and "\0" in one for one in texts)  # of which NumPy cuts the last
     if array.ndim != 1 or array.dtype.kind not in "biufU" or _mixed(values) or nul:
-        checks.raise_invalid(
+        specs.raise_invalid(
             f"over({name!r}): values", values,
             "a one-dimensional sequence of real numbers, of texts without NUL, or of booleans, not mixed",
         )  # fmt: skip
@@ -139,8 +139,9 @@ def to_records(columns: Mapping[Any, Any]) -> list[dict[str, Any]]:
 
 
 def as_labelled(what: str, values: Any, *last: str) -> xr.DataArray:
-    """``values`` with the dimensions ``last`` at its end: a labelled array that has them, or a plain one, whose leading
-    axes are then numbered. What it was called is not what is made of it, so its attributes stay behind.
+    """``values`` as real numbers, float64, with the dimensions ``last`` at the end: a labelled array that has them, or
+    a plain one, whose leading axes are then numbered. What it was called is not what is made of it, so its attributes
+    stay behind. A ValueError for dimensions of ``last`` that are missing or empty.
 
     Examples
     --------
@@ -153,11 +154,15 @@ def as_labelled(what: str, values: Any, *last: str) -> xr.DataArray:
             raise ValueError(f"{what} have dimensions {values.dims}: {expected}")
         found = values.transpose(..., *last)
         found.attrs = {}
-        return found
-    plain = checks.check_array(what, values)
-    if plain.ndim < len(last):
-        raise ValueError(f"{what} have shape {plain.shape}: {expected}")
-    return xr.DataArray(plain, dims=[f"lead_{i}" for i in range(plain.ndim - len(last))] + list(last))
+        found = found.copy(data=specs.check_array(what, found.values))
+    else:
+        plain = specs.check_array(what, values)
+        if plain.ndim < len(last):
+            raise ValueError(f"{what} have shape {plain.shape}: {expected}")
+        found = xr.DataArray(plain, dims=[f"lead_{i}" for i in range(plain.ndim - len(last))] + list(last))
+    if empty := [name for name in last if not found.sizes[name]]:
+        raise ValueError(f"{what}: dimension {empty[0]!r} has no entries: give at least one")
+    return found
 
 
 def with_attrs(result: xr.Dataset, words: Mapping[str, tuple[str, str]]) -> xr.Dataset:
@@ -197,9 +202,9 @@ def _as_array(what: str, value: Any) -> xr.DataArray:
         return value
     plain = None if isinstance(value, xr.Dataset) else np.asarray(value)
     if isinstance(value, int) and plain is not None and plain.dtype.kind == "O":
-        checks.raise_invalid(what, value, "a whole number that 64 bits hold, below 2^63, or 2^64 without a sign")
+        specs.raise_invalid(what, value, "a whole number that 64 bits hold, below 2^63, or 2^64 without a sign")
     if plain is None or plain.dtype.kind not in "biufUS":
-        checks.raise_invalid(what, value, "a number or a labelled array; use over(name, values)")
+        specs.raise_invalid(what, value, "a number or a labelled array; use over(name, values)")
     return xr.DataArray(plain)
 
 

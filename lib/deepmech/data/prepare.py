@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deepmech.core import checks
+from deepmech.core import specs
 from deepmech.core.random import Stream
 from deepmech.core.specs import digest
 from deepmech.data import geomnist
@@ -234,9 +234,9 @@ def _canonical(name: str, size: int | None, seed: int, split: str) -> tuple[int 
         may = "'deepmech' or 'torch'" if name in SOURCES else "'deepmech'; only downloaded data sets have another"
         raise ValueError(f"load({name!r}): split = {split!r}: must be {may}")
     # torch's generators take 64 bits, and -1 for 2^64 - 1.
-    seed = checks.check_int(f"load({name!r}): seed", seed, 0, 2**63 - 1)
+    seed = specs.check_int(f"load({name!r}): seed", seed, 0, 2**63 - 1)
     if size is not None:
-        size = checks.check_int(f"load({name!r}): size", size)
+        size = specs.check_int(f"load({name!r}): size", size)
         if name == "diabetes":
             raise ValueError(f"load('diabetes'): size = {size!r}: patients are not images; leave size out")
         own = SOURCES[name].shape[1] if name in SOURCES else geomnist.SIDE if name in GEOMNIST else _DIGITS[1]
@@ -319,7 +319,7 @@ def _count(name: str, field: str, n: int | None, available: int | None = None) -
     """``n`` as a number of samples, all that are ``available`` for None."""
     if n is None:
         n = available
-    return checks.check_int(f"load({name!r}): {field}", n, 1, available)
+    return specs.check_int(f"load({name!r}): {field}", n, 1, available)
 
 
 def _split(name: str, n_train: int | None, n_test: int | None, total: int) -> tuple[int, int]:
@@ -370,7 +370,7 @@ def resize(images: np.ndarray, size: int) -> np.ndarray:
     # torch takes seconds to import, and listing or fetching data does not need it.
     import torch
 
-    size = checks.check_int("resize: size", size)
+    size = specs.check_int("resize: size", size)
     if np.ndim(images) != 4 or 0 in np.shape(images):
         raise ValueError(f"resize: images have shape {np.shape(images)}: must be (n, channels, height, width)")
     out = np.empty((*images.shape[:2], size, size), np.float32)

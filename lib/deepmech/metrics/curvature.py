@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from deepmech.core import checks
+from deepmech.core import specs
 
 __all__ = ["curvature", "descent", "steps"]
 
@@ -130,7 +130,7 @@ def _reduce(words: str, load: Any, dim: str | None, measure: Any, least: int) ->
     keep = d.isel({name: 0}, drop=True)
     # Not what the load was called.
     keep.attrs = {"long_name": words, "units": "1"}
-    return keep.copy(data=measure(checks.check_array("load", d.values)))
+    return keep.copy(data=measure(specs.check_array("load", d.values)))
 
 
 def _dimension(load: xr.DataArray, dim: str | None, least: int) -> str:
@@ -147,7 +147,7 @@ def _dimension(load: xr.DataArray, dim: str | None, least: int) -> str:
 
 def _plain(load: Any, dim: str | None, least: int) -> np.ndarray:
     """A plain array, whose last axis runs over layers."""
-    d = checks.check_array("load", load)
+    d = specs.check_array("load", load)
     if d.ndim == 0:
         raise ValueError(f"load = {load!r}: must be a curve, one number for each layer")
     if dim is not None:

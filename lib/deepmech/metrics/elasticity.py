@@ -37,8 +37,8 @@ import numpy as np
 import xarray as xr
 from scipy.signal import savgol_filter
 
-from deepmech.core import checks
-from deepmech.metrics.scale import labelled_numbers, unit_scale
+from deepmech.core import specs
+from deepmech.core.labels import as_labelled
 from deepmech.metrics.separation import class_labels, real_numbers, require_classes
 
 __all__ = [
@@ -98,13 +98,13 @@ def class_means(logits: Any, classes: Any, n_classes: int | None = None, pool: i
             f"logits {x.shape} and classes {y.shape}: expected (trial, iteration, logit) and (trial, iteration), "
             "at least one of each"
         )
-    k = int(y.max()) + 1 if n_classes is None else checks.check_int("n_classes", n_classes)
+    k = int(y.max()) + 1 if n_classes is None else specs.check_int("n_classes", n_classes)
     if not 0 <= y.min() <= y.max() < k:
         raise ValueError(f"classes reach from {y.min()} to {y.max()}: must lie in 0 … {k - 1}")
     require_classes(y, k)
     allowed = "an odd number of iterations (an int), at least 1"
-    if checks.check_int("class_means: pool", pool, allowed=allowed) % 2 == 0:
-        checks.raise_invalid("class_means: pool", pool, allowed)
+    if specs.check_int("class_means: pool", pool, allowed=allowed) % 2 == 0:
+        specs.raise_invalid("class_means: pool", pool, allowed)
     every = np.ones((1, len(x)))
     hits = [y == c for c in range(k)]
     counts = np.stack([every @ hit.astype(float) for hit in hits], -1)[0]
@@ -194,10 +194,8 @@ def integrated_effects(means: Any, model: Model = "L", reference: int = 1) -> xr
     if model in ("L-paper", "L-program") and k != 3:
         raise ValueError(f"integrated_effects: model {model!r} is a formula for 3 classes, not {k}; use model='L'")
     most = m.sizes["time"]
-    reference = checks.check_int(
-        "integrated_effects: reference", reference, 1, most, f"from 1 to {most} times (an int)"
-    )
-    x = m.values * unit_scale(m.values)
+    reference = specs.check_int("integrated_effects: reference", reference, 1, most, f"from 1 to {most} times (an int)")
+    x = m.values * specs.unit_scale(m.values)
     start = x[..., :reference, :, :].mean(-3, keepdims=True)
     if model == "I":
         centre, centre0 = x.mean(-2, keepdims=True), start.mean(-2, keepdims=True)
@@ -250,7 +248,7 @@ def effects(integrated: xr.Dataset, window: int) -> xr.Dataset:
     if not isinstance(integrated, xr.Dataset) or not {"A", "B"} <= set(integrated.data_vars):
         raise ValueError("effects: integrated must be the Dataset of integrated_effects, with A and B over time")
     t = np.asarray(integrated["time"], float)
-    window = checks.check_int("effects: window", window, allowed="an odd number of recorded times (an int)")
+    window = specs.check_int("effects: window", window, allowed="an odd number of recorded times (an int)")
     if window % 2 == 0 or not 2 < window <= len(t):
         raise ValueError(f"effects: window = {window!r}: must be odd, above 2 and at most the {len(t)} times")
     steps = np.diff(t)
@@ -296,7 +294,7 @@ def relative_difference(genuine: Any, simulated: Any, norm: Literal["I", "L"] = 
         raise ValueError(f"relative_difference: genuine {x.shape} and simulated {y.shape}: give two equal shapes")
     if norm not in ("I", "L"):
         raise ValueError(f"relative_difference: norm = {norm!r}: must be 'I' or 'L'")
-    scale = unit_scale([x.values, y.values], axis=(0, -1))[0]
+    scale = specs.unit_scale([x.values, y.values], axis=(0, -1))[0]
     x, y = x * scale, y * scale
     gap = x.values - y.values
     if norm == "I":
@@ -309,7 +307,7 @@ def relative_difference(genuine: Any, simulated: Any, norm: Literal["I", "L"] = 
 
 
 def _as_means(means: Any, square: bool) -> xr.DataArray:
-    m = labelled_numbers("class means", means, "time", "class", "logit")
+    m = as_labelled("class means", means, "time", "class", "logit")
     if "time" not in m.coords:
         m = m.assign_coords(time=np.arange(m.sizes["time"]))
     if m.sizes["class"] < 2 or (square and m.sizes["class"] != m.sizes["logit"]):
@@ -358,7 +356,7 @@ def tail_index(values: xr.DataArray, last: int = 1000) -> xr.DataArray:
     0.42
     """
     t = _times("tail_index", values)
-    last = checks.check_int("tail_index: last", last, allowed=f"from 1 to the {len(t)} recorded times (an int)")
+    last = specs.check_int("tail_index: last", last, allowed=f"from 1 to the {len(t)} recorded times (an int)")
     if not 1 <= last <= len(t) or t[-last] <= 0:
         raise ValueError(f"tail_index: last = {last!r}: must be from 1 to the {len(t)} recorded times, all after 0")
     tail = values.isel(time=slice(-last, None))
@@ -396,7 +394,7 @@ def log_slope(values: xr.DataArray, edges: Any) -> xr.DataArray:
     >>> log_slope(alpha, [10, 100, 1000]).values.round(6).tolist()
     [1.5, 1.5]
     """
-    t, edges = _times("log_slope", values), checks.check_array("log_slope: edges", edges)
+    t, edges = _times("log_slope", values), specs.check_array("log_slope: edges", edges)
     if edges.ndim != 1 or len(edges) < 2 or np.any(np.diff(edges) <= 0) or edges[0] < 0:
         raise ValueError(f"log_slope: edges = {edges.tolist()}: must be at least two rising times from 0 on")
     a = values.transpose(..., "time")

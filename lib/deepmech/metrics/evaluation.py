@@ -23,7 +23,7 @@ import torch
 from torch import nn
 from torch.utils.data import BatchSampler, DataLoader, Dataset, SequentialSampler, Subset
 
-from deepmech.core import checks
+from deepmech.core import specs
 from deepmech.core.random import Stream
 from deepmech.metrics.layers import CallRecorder, LayerRecorder, stream
 from deepmech.metrics.separation import as_tensor, real_numbers, require_classes
@@ -178,14 +178,14 @@ class Batches:
     """
 
     def __init__(self, x: Any, y: Any, batch_size: int = 1024, n_samples: int | None = None, units: Any = None) -> None:
-        checks.check_int("load_curve: batch_size", batch_size)
+        specs.check_int("load_curve: batch_size", batch_size)
         if n_samples is not None:
-            checks.check_int("load_curve: n_samples", n_samples, allowed="a whole number, at least 1, or None")
+            specs.check_int("load_curve: n_samples", n_samples, allowed="a whole number, at least 1, or None")
         if isinstance(x, type):
             raise ValueError(f"load_curve: x is the class {x.__name__} itself: make one first, {x.__name__}(…)")
         if callable(y):
             allowed = "labels, or a function of the model's output and the batch"
-            checks.check("load_curve: y", y, not misfit(y, 0, 0), allowed)
+            specs.check("load_curve: y", y, not misfit(y, 0, 0), allowed)
         self.n_samples, self.batch_size, self.place, self.units = n_samples, batch_size, y, units
         self.known: np.ndarray | None = None  # labels of arrays
         self.loader: Iterable[Any] | None = None
@@ -374,11 +374,11 @@ class ClassIndex:
 
 def class_names(labels: Any, what: str = "y") -> np.ndarray:
     """One label a sample, (n,) or (n, 1): whole numbers, words or booleans; a ValueError for anything else."""
-    checks.check_unmasked(f"load_curve: {what}", labels)
+    specs.check_unmasked(f"load_curve: {what}", labels)
     try:
         found = np.asarray(labels.cpu() if isinstance(labels, torch.Tensor) else labels)
     except ValueError:
-        checks.raise_invalid(f"load_curve: {what}", labels, "one label for each sample")
+        specs.raise_invalid(f"load_curve: {what}", labels, "one label for each sample")
     if found.ndim == 2 and found.shape[1] == 1:
         found = found[:, 0]
     if found.ndim != 1:
@@ -444,7 +444,7 @@ def _array(what: str, x: Any) -> Any:
     """``x`` as something with a shape whose slices are real numbers; what is mapped from a file stays there."""
     if isinstance(x, torch.Tensor):
         return x.detach()
-    checks.check_unmasked(f"load_curve: {what}", x)
+    specs.check_unmasked(f"load_curve: {what}", x)
     if hasattr(x, "shape") and hasattr(x, "dtype") and getattr(np.dtype(x.dtype), "kind", "") in "biuf":
         return x
     return real_numbers(f"load_curve: {what}", x)

@@ -13,10 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from deepmech.core import checks
+from deepmech.core import specs
 from deepmech.core.compiled import Floats, njit
 from deepmech.core.random import Stream
-from deepmech.metrics.scale import unit_scale
 
 __all__ = [
     "LARGE", "MOTILITY_EDGES", "DipTest", "DisplacementSums", "dip", "dip_test", "displacement_sums",
@@ -68,19 +67,19 @@ def displacement_sums(
     >>> sums.within.tolist()
     [[1.0], [0.0]]
     """
-    now = checks.check_array("displacement_sums: now", now)
-    reference = checks.check_array("displacement_sums: reference", reference)
-    n_groups = checks.check_int("displacement_sums: n_groups", n_groups)
+    now = specs.check_array("displacement_sums: now", now)
+    reference = specs.check_array("displacement_sums: reference", reference)
+    n_groups = specs.check_int("displacement_sums: n_groups", n_groups)
     group = np.asarray(group)
     if not now.shape == reference.shape == np.shape(group):
         raise ValueError(
             f"displacement_sums: now {now.shape}, reference {reference.shape} and group {np.shape(group)} must be equal"
         )
     if group.dtype.kind not in "iu" or (group.size and not 0 <= group.min() <= group.max() < n_groups):
-        checks.raise_invalid("displacement_sums: group", group, f"whole numbers from 0 to {n_groups - 1}")
-    widths = checks.check_array("displacement_sums: windows", windows, "one or more numbers > 0")
+        specs.raise_invalid("displacement_sums: group", group, f"whole numbers from 0 to {n_groups - 1}")
+    widths = specs.check_array("displacement_sums: windows", windows, "one or more numbers > 0")
     if widths.ndim != 1 or not widths.size or not (widths > 0).all():
-        checks.raise_invalid("displacement_sums: windows", windows, "one or more numbers > 0")
+        specs.raise_invalid("displacement_sums: windows", windows, "one or more numbers > 0")
     moved = np.abs(now - reference)
     within = [np.bincount(group, moved < window, n_groups) for window in widths]
     if np.isfinite(moved).all() and (largest := float(moved.max(initial=0.0))) > 1e75:
@@ -113,14 +112,14 @@ def non_gaussian(square: np.ndarray, fourth: np.ndarray, count: np.ndarray) -> n
     -0.6666666666666667
     """
     square, fourth, count = _sums("non_gaussian", square=square, fourth=fourth, count=count)
-    scale = unit_scale(square, axis=())
+    scale = specs.unit_scale(square, axis=())
     top, bottom = fourth * scale * scale * count, 3 * (square * scale) ** 2
     return _ratio(top, bottom) - 1
 
 
 def _sums(owner: str, **sums: Any) -> list[np.ndarray]:
     """Sums as real numbers of one shape."""
-    found = [checks.check_array(f"{owner}: {name}", values) for name, values in sums.items()]
+    found = [specs.check_array(f"{owner}: {name}", values) for name, values in sums.items()]
     try:
         return [np.array(values) for values in np.broadcast_arrays(*found)]
     except ValueError:
@@ -157,7 +156,7 @@ def mixture_non_gaussian(square: np.ndarray, count: np.ndarray, axis: int = -1) 
     0.64
     """
     square, count = _sums("mixture_non_gaussian", square=square, count=count)
-    square, count = square * unit_scale(square, axis=axis), count * unit_scale(count, axis=axis)
+    square, count = square * specs.unit_scale(square, axis=axis), count * specs.unit_scale(count, axis=axis)
     mean = np.divide(square, count, out=np.zeros(square.shape), where=count > 0)
     total, first = count.sum(axis), square.sum(axis)
     second = (count * mean**2).sum(axis)
@@ -189,7 +188,7 @@ def susceptibility(overlap: np.ndarray, n_weights: float) -> np.ndarray:
     >>> susceptibility(np.array([0.4, 0.6]), 100).round(6).item()
     2.0
     """
-    overlap = np.atleast_1d(checks.check_array("susceptibility: overlap", overlap))
+    overlap = np.atleast_1d(specs.check_array("susceptibility: overlap", overlap))
     if len(overlap) < 2:
         raise ValueError(f"susceptibility: {len(overlap)} run along axis 0: a variance needs at least two")
     return np.asarray(n_weights * overlap.var(0, ddof=1))
@@ -219,7 +218,7 @@ def motility(now: np.ndarray, reference: np.ndarray) -> tuple[np.ndarray, int]:
     >>> int(counts.sum()), still
     (1, 1)
     """
-    moved = np.abs(checks.check_array("motility: now", now) - checks.check_array("motility: reference", reference))
+    moved = np.abs(specs.check_array("motility: now", now) - specs.check_array("motility: reference", reference))
     logs = np.log10(moved[moved > 0])
     counts, _ = np.histogram(np.clip(logs, MOTILITY_EDGES[0], MOTILITY_EDGES[-1]), MOTILITY_EDGES)
     return counts, int((moved == 0).sum())
@@ -305,7 +304,7 @@ def dip(sample: np.ndarray) -> float:
     >>> dip([0.0, 0.0, 1.0, 1.0]), round(dip(range(10)), 6)
     (0.25, 0.05)
     """
-    values = np.ravel(checks.check_array("dip: sample", sample))
+    values = np.ravel(specs.check_array("dip: sample", sample))
     if values.size == 0 or not np.isfinite(values).all():
         raise ValueError(f"dip: sample of {values.size} numbers: must be finite and not empty")
     x, counts = np.unique(values, return_counts=True)
@@ -358,9 +357,9 @@ def dip_test(sample: np.ndarray, stream: Stream, n_null: int = 500) -> DipTest:
     >>> dip_test(two, s, 100).p < 0.02
     True
     """
-    checks.check_type("dip_test: stream", stream, Stream)
-    n_null = checks.check_int("dip_test: n_null", n_null)
-    values = np.ravel(checks.check_array("dip_test: sample", sample))
+    specs.check_type("dip_test: stream", stream, Stream)
+    n_null = specs.check_int("dip_test: n_null", n_null)
+    values = np.ravel(specs.check_array("dip_test: sample", sample))
     measured, null = dip(values), uniform_dips(stream, len(values), n_null)
     p = (1 + float((null >= measured).sum())) / (n_null + 1)
     return DipTest(measured, p, len(values), float(np.quantile(null, 0.95)))
@@ -414,14 +413,14 @@ def unbinned(counts: np.ndarray, edges: np.ndarray) -> np.ndarray:
     >>> unbinned(np.array([2, 1]), np.array([0.0, 1.0, 2.0])).tolist()
     [0.25, 0.75, 1.5]
     """
-    given, edges = checks.check_array("unbinned: counts", counts), checks.check_array("unbinned: edges", edges)
+    given, edges = specs.check_array("unbinned: counts", counts), specs.check_array("unbinned: edges", edges)
     if given.ndim != 1 or edges.shape != (len(given) + 1,) or not np.isfinite(edges).all():
         raise ValueError(
             f"unbinned: counts {given.shape} and edges {edges.shape}: give (bins,), and (bins + 1,), finite"
         )
     if not ((given >= 0) & (given < np.inf) & (given == np.round(given))).all():
-        checks.raise_invalid("unbinned: counts", counts, "whole numbers, zero or positive")
-    checks.check_memory("unbinned: counts", counts, given.sum())
+        specs.raise_invalid("unbinned: counts", counts, "whole numbers, zero or positive")
+    specs.check_memory("unbinned: counts", counts, given.sum())
     counts = given.astype(int)
     return np.concatenate(
         [a + (b - a) * (np.arange(n) + 0.5) / n for a, b, n in zip(edges[:-1], edges[1:], counts, strict=True) if n]

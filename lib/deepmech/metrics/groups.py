@@ -19,8 +19,8 @@ from typing import Any, Self
 import numpy as np
 import torch
 
+from deepmech.core import specs
 from deepmech.core.compiled import KERNEL, Floats, Ints, njit
-from deepmech.metrics.scale import unit_scale
 from deepmech.metrics.separation import debiased, require_finite
 
 __all__ = ["GROUPS", "GroupAssigner", "GroupMoments"]
@@ -212,7 +212,7 @@ class GroupMoments:
         if not single or (empty and 0 < largest < _SINGLE[0]):
             x, self.anchor, self.sum = x.double(), self.anchor.double(), self.sum.double()
             self.feature_square = self.feature_square.double()
-            wanted = float(unit_scale(largest).item())
+            wanted = float(specs.unit_scale(largest).item())
             new = wanted if empty else min(wanted, self.scale)  # small features beside large ones add nothing
             if (factor := new / self.scale) != 1:
                 self.scale, self.anchor, self.sum = new, self.anchor * factor, self.sum * factor

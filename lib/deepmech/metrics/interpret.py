@@ -24,7 +24,7 @@ import numpy as np
 import scipy  # which imports scipy.stats when it is first asked for
 import xarray as xr
 
-from deepmech.core import checks
+from deepmech.core import specs
 from deepmech.core.estimates import LEVEL, Estimate, jackknife, stack, unknown
 from deepmech.core.random import Stream
 from deepmech.metrics.curvature import curvature, descent, steps
@@ -77,7 +77,7 @@ def leave_one_out(curve: xr.DataArray) -> xr.DataArray | None:
     >>> leave_one_out(curve.assign_attrs(jackknife=[2.0, 1.0, 2.1, 0.9, 1.9, 1.1], layers=2))[:, 0].values.tolist()
     [2.1, 1.9]
     """
-    checks.check_type("curve", curve, xr.DataArray)
+    specs.check_type("curve", curve, xr.DataArray)
     flat = np.asarray(curve.attrs.get("jackknife", ()), float)
     whole = int(curve.attrs.get("layers", 0))
     if not flat.size or curve.dims != ("layer",) or "depth" not in curve.coords or flat.size % whole:
@@ -224,7 +224,7 @@ class Interpretation:
         if self.verdict == "no shape":
             return f"no shape: {_WORDS['no shape']}."
         if self.verdict == "too few samples":
-            where = checks.join_repr(self.unresolved)
+            where = specs.join_repr(self.unresolved)
             return (
                 f"too few samples: at {where} more than half of what sets the classes apart is what chance shows, too. "
                 f"Take more samples, or layers that separate better.{self._alone()}"
@@ -235,21 +235,21 @@ class Interpretation:
         text += self.caveat
         if self.share > 0:
             text += f" Layer {self.largest!r} does the most, {self.share:.0%} of all that is separated"
-            text += f"; of other samples it may be {checks.join_repr(self.rivals)}." if self.rivals else "."
+            text += f"; of other samples it may be {specs.join_repr(self.rivals)}." if self.rivals else "."
         if self.rising:
-            text += f" D rises at {checks.join_repr(self.rising)}."
+            text += f" D rises at {specs.join_repr(self.rising)}."
         if self.collapsed:
-            text += f" D is not finite at {checks.join_repr(self.collapsed)}; the rest of the curve was read."
+            text += f" D is not finite at {specs.join_repr(self.collapsed)}; the rest of the curve was read."
         text += self._alone()
         if self.no_interval:
-            text += f" How far off this may be is not known: no interval at {checks.join_repr(self.no_interval)}."
+            text += f" How far off this may be is not known: no interval at {specs.join_repr(self.no_interval)}."
         return f"{text} Of a part of the model only: {self.left_out}." if self.left_out else text
 
     def _alone(self) -> str:
         if not self.dominated:
             return ""
         return (
-            f" One feature has more than half of the variance at {checks.join_repr(self.dominated)}: there D is nearly "
+            f" One feature has more than half of the variance at {specs.join_repr(self.dominated)}: there D is nearly "
             "that of this feature; load_curve(…, standardise=True) counts all alike."
         )
 
@@ -288,7 +288,7 @@ def interpret(load: Any) -> Interpretation:
     lazy (signed curvature +0.20): The deep layers do most of the separating. Layer '4' does the most, 50% of all that \
 is separated.
     """
-    curve = load if isinstance(load, xr.DataArray) else xr.DataArray(checks.check_array("interpret: load", load))
+    curve = load if isinstance(load, xr.DataArray) else xr.DataArray(specs.check_array("interpret: load", load))
     if curve.ndim != 1:
         has = f"dimensions {curve.dims}" if curve is load else f"shape {curve.shape}"
         raise ValueError(f"interpret: load has {has}: give one curve, a number a layer; select or average the rest")
@@ -411,9 +411,9 @@ def compare(curves: Mapping[str, xr.DataArray]) -> xr.Dataset:
     >>> found.difference.sizes, found.attrs["paired"], bool(found.low[1, 0] == found.high[1, 0] == 0)
     (Frozen({'curve': 2, 'layer': 3}), 1, True)
     """
-    checks.check_type("compare: curves", curves, Mapping)
+    specs.check_type("compare: curves", curves, Mapping)
     for name, curve in curves.items():
-        checks.check_type(f"compare: {name!r}", curve, xr.DataArray)
+        specs.check_type(f"compare: {name!r}", curve, xr.DataArray)
         if leave_one_out(curve) is None:
             raise ValueError(f"compare: {name!r}: {_NONE}")
     if len(curves) < 2:

@@ -15,7 +15,7 @@ import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
-from deepmech.core import checks
+from deepmech.core import specs
 
 __all__ = [
     "BEFORE", "BLOCKS", "CALL", "INPUT", "OUTPUT", "CallRecorder", "LayerRecorder", "Selection", "call_of",
@@ -337,7 +337,7 @@ def _default(seen: _CallTable) -> Selection:
     gates = _gates([call for call in calls if call not in last], seen)
     found = seen.named(lambda call: call in calls and call not in last and call not in gates)
     ends = [INPUT] if real else []
-    made, scaled = (checks.join_repr(seen.named(some.__contains__)) for some in (last, gates))
+    made, scaled = (specs.join_repr(seen.named(some.__contains__)) for some in (last, gates))
     if not found:
         trained = {name for name, m in modules.items() if next(m.parameters(recurse=False), None) is not None}
         own = seen.named(lambda call: call.name in trained or call in last)
@@ -351,7 +351,7 @@ def _default(seen: _CallTable) -> Selection:
     recurrent = [name for name, module in modules.items() if name in seen.counts and isinstance(module, nn.RNNBase)]
     left_out = [f"activations that are never called: {_few(silent)}"] if silent else []
     if recurrent:
-        places = ", ".join(f"{type(modules[n]).__name__} {n!r}" for n in recurrent[: checks.FEW])
+        places = ", ".join(f"{type(modules[n]).__name__} {n!r}" for n in recurrent[: specs.FEW])
         left_out.append(
             f"what {places} computes inside is out of sight and left out, beside {len(found)} activations: "
             f"layers=[…, {recurrent[0]!r}, …] takes what it returns"
@@ -389,8 +389,8 @@ def _gates(calls: Sequence[_Call], seen: _CallTable) -> list[_Call]:
 
 
 def _few(names: Sequence[str]) -> str:
-    more = len(names) - checks.FEW
-    return ", ".join(names[: checks.FEW]) + (f" and {more} more" if more > 0 else "")
+    more = len(names) - specs.FEW
+    return ", ".join(names[: specs.FEW]) + (f" and {more} more" if more > 0 else "")
 
 
 def _blocks(seen: _CallTable) -> Selection:

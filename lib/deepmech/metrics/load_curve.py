@@ -17,7 +17,7 @@ import torch
 import xarray as xr
 from torch import nn
 
-from deepmech.core import checks
+from deepmech.core import specs
 from deepmech.metrics.evaluation import (
     Batches,
     ClassIndex,
@@ -202,18 +202,18 @@ class _Settings:
 
     def __post_init__(self) -> None:
         if self.n_classes is not None:
-            checks.check_int("load_curve: n_classes", self.n_classes, 2)
-        checks.check("load_curve: metric", self.metric, self.metric in get_args(Metric), "'D' or 'D_hat'")
+            specs.check_int("load_curve: n_classes", self.n_classes, 2)
+        specs.check("load_curve: metric", self.metric, self.metric in get_args(Metric), "'D' or 'D_hat'")
         for name, function, numbers, allowed in (
             ("pool", self.pool, (1, 2), "a function of what a layer returns, as mean_pool"),
             ("forward", self.forward, (2,), "a function of model and batch"),
         ):
             fits = function is None or (callable(function) and not all(misfit(function, *range(n)) for n in numbers))
-            checks.check(f"load_curve: {name}", function, fits, allowed)
+            specs.check(f"load_curve: {name}", function, fits, allowed)
         for name in ("debias", "stratified", "standardise"):
-            checks.check_bool(f"load_curve: {name}", getattr(self, name))
-        checks.check("load_curve: standardise", True, not self.standardise or self.metric == "D", "False for D̂")
-        checks.check_int("load_curve: groups", self.groups)
+            specs.check_bool(f"load_curve: {name}", getattr(self, name))
+        specs.check("load_curve: standardise", True, not self.standardise or self.metric == "D", "False for D̂")
+        specs.check_int("load_curve: groups", self.groups)
         if not (isinstance(self.layers, list) or self.layers in (None, BLOCKS)):
             raise ValueError(f"load_curve: layers = {self.layers!r}: give a list of names, or 'blocks'")
         if self.standardise:
@@ -273,7 +273,7 @@ class LoadCurve:
     def __init__(
         self, model: nn.Module, layers: Iterable[str] | str | None = None, metric: Metric = "D", **how: Any
     ) -> None:
-        checks.check_type("load_curve: model", model, nn.Module)
+        specs.check_type("load_curve: model", model, nn.Module)
         known = [setting.name for setting in fields(_Settings)]
         if unknown := sorted(how.keys() - set(known)):
             raise ValueError(f"LoadCurve: {', '.join(unknown)}: load_curve takes {', '.join(known)}")

@@ -12,7 +12,7 @@ import torch
 import xarray as xr
 from torch import nn
 
-from deepmech.core import checks
+from deepmech.core import specs
 from deepmech.core.provenance import attributes
 from deepmech.metrics.curvature import curvature
 from deepmech.metrics.evaluation import Batches, unwrap
@@ -76,8 +76,8 @@ class LoadCurveMonitor:
     """
 
     def __init__(self, model: nn.Module, x: Any, y: Any = None, every: int = 100, **measure: Any) -> None:
-        checks.check_type("LoadCurveMonitor: model", model, nn.Module)
-        checks.check_int("LoadCurveMonitor: every", every, allowed="a whole number of steps, at least 1")
+        specs.check_type("LoadCurveMonitor: model", model, nn.Module)
+        specs.check_int("LoadCurveMonitor: every", every, allowed="a whole number of steps, at least 1")
         known = list(inspect.signature(load_curve).parameters)[3:]
         if unknown := sorted(measure.keys() - set(known)):
             raise ValueError(f"LoadCurveMonitor: {', '.join(unknown)}: load_curve takes {', '.join(known)}")
@@ -107,9 +107,9 @@ class LoadCurveMonitor:
         ``values``, such as ``loss=loss``, are kept beside recorded curves; single numbers or tensors of one element.
         """
         for name, value in values.items():
-            single = value.numel() == 1 if isinstance(value, torch.Tensor) else checks.is_real(value)
+            single = value.numel() == 1 if isinstance(value, torch.Tensor) else specs.is_real(value)
             allowed = "a single number or a tensor of one element"
-            checks.check(f"LoadCurveMonitor.step: {name}", value, single, allowed)
+            specs.check(f"LoadCurveMonitor.step: {name}", value, single, allowed)
         self.steps += 1
         # Detached, since a loss would keep its whole graph; a copy, since it may be summed up in place.
         self._latest = {k: v.detach().clone() if isinstance(v, torch.Tensor) else v for k, v in values.items()}

@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from deepmech.core import checks
-from deepmech.metrics.scale import unit_scale
+from deepmech.core import specs
 from deepmech.metrics.separation import real_numbers
 
 __all__ = ["probe_error"]
@@ -52,17 +51,17 @@ def probe_error(features: Any, targets: Any) -> float:
     >>> round(probe_error(x, 2 * x[:, 0] - 1), 12), probe_error(x, np.array([1.0, -1.0, -1.0, 1.0]))
     (0.0, 1.0)
     """
-    x, y = real_numbers("probe_error: features", features), checks.check_array("probe_error: targets", targets)
+    x, y = real_numbers("probe_error: features", features), specs.check_array("probe_error: targets", targets)
     if x.ndim != 2 or y.shape != x.shape[:1] or y.size == 0:
         raise ValueError(f"features have shape {x.shape}, targets {y.shape}: expected (samples, features), (samples,)")
     if not (np.all(np.isfinite(x)) and np.all(np.isfinite(y))):
         raise ValueError("probe_error: features and targets must be finite; a network that diverged has no load curve")
     resolution = np.finfo(x.dtype if x.dtype.kind == "f" else np.float64).eps * max(x.shape)
-    scale = unit_scale(y)
+    scale = specs.unit_scale(y)
     y = y * scale
     y = y - y.mean()
     x = x.astype(np.float64)
-    x = x * unit_scale(x, axis=0)
+    x = x * specs.unit_scale(x, axis=0)
     size = np.abs(x).max(axis=0, initial=0.0)
     x = x - x.mean(axis=0)
     width = np.sqrt(np.mean(x**2, axis=0))

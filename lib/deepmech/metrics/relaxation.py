@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from deepmech.core import checks
+from deepmech.core import specs
 from deepmech.core.estimates import Estimate, jackknife, leave_one_out, linear_slope
-from deepmech.metrics.scale import labelled_numbers, unit_scale
+from deepmech.core.labels import as_labelled
 
 __all__ = [
     "CENSORED", "CROSSED", "EARLY", "LASTING", "LOW", "Collapse", "Crossing", "collapse", "decorrelation_time",
@@ -66,13 +66,13 @@ def decorrelation_time(times: np.ndarray, overlap: np.ndarray, level: float = 0.
     >>> decorrelation_time([1, 10, 100], [1.0, 0.95, 0.5]).state, decorrelation_time([1, 10], [1.0, 0.95]).state
     ('crossed', 'censored')
     """
-    times = checks.check_array("decorrelation_time: times", times)
-    overlap = checks.check_array("decorrelation_time: overlap", overlap)
+    times = specs.check_array("decorrelation_time: times", times)
+    overlap = specs.check_array("decorrelation_time: overlap", overlap)
     if times.shape != overlap.shape or not _rises(times):
         raise ValueError(
             f"decorrelation_time: times {times.shape} and overlap {overlap.shape}: give equal lengths, times increasing"
         )
-    if not (checks.is_real(level) and 0 < level < 1):
+    if not (specs.is_real(level) and 0 < level < 1):
         raise ValueError(f"decorrelation_time: level = {level!r}: must be in (0, 1)")
     known = np.isfinite(overlap)
     n = len(overlap) if known.all() else int(np.argmin(known))
@@ -111,7 +111,7 @@ def exponent(x: np.ndarray, y: np.ndarray) -> Estimate:
     >>> round(exponent([1, 10, 100], [3, 0.3, 0.03]).value, 6)
     -1.0
     """
-    x, y = checks.check_array("exponent: x", x), checks.check_array("exponent: y", y)
+    x, y = specs.check_array("exponent: x", x), specs.check_array("exponent: y", y)
     if x.ndim != 1 or y.ndim not in (1, 2) or y.shape[-1:] != x.shape:
         raise ValueError(f"exponent: x {x.shape} and y {y.shape}: must be (n,), and (n,) or (runs, n)")
     if not (np.isfinite(x) & (x > 0)).all():
@@ -177,12 +177,12 @@ def collapse(times: np.ndarray, curves: np.ndarray, taus: np.ndarray) -> Collaps
     True
     """
     times, curves, taus = (
-        checks.check_array(f"collapse: {k}", v) for k, v in (("times", times), ("curves", curves), ("taus", taus))
+        specs.check_array(f"collapse: {k}", v) for k, v in (("times", times), ("curves", curves), ("taus", taus))
     )
     if times.size < 2 or not _rises(times):
-        checks.raise_invalid("collapse: times", times, "two or more, finite, > 0 and increasing")
+        specs.raise_invalid("collapse: times", times, "two or more, finite, > 0 and increasing")
     if np.any(taus <= 0):
-        checks.raise_invalid("collapse: taus", taus, "> 0, or nan for a curve that is left out")
+        specs.raise_invalid("collapse: taus", taus, "> 0, or nan for a curve that is left out")
     if curves.shape != (len(taus), len(times)):
         raise ValueError(f"collapse: curves {curves.shape}: must be (taus, times) = ({len(taus)}, {len(times)})")
     kept = np.isfinite(taus)
@@ -207,7 +207,7 @@ def _spread(curves: np.ndarray) -> float:
     enough = np.isfinite(curves).sum(0) >= 2
     if not enough.any():
         return np.nan
-    scale = unit_scale(curves).item()
+    scale = specs.unit_scale(curves).item()
     shared = curves[:, enough] * scale
     return float(np.sqrt(np.nanmean((shared - np.nanmean(shared, 0)) ** 2)) / scale)
 
@@ -279,8 +279,8 @@ def decorrelation_times(overlap: xr.DataArray, level: float = 0.9) -> xr.Dataset
 
 def _over_time(what: str, values: Any, *more: str) -> xr.DataArray:
     """Labelled real numbers with ``more`` and ``time`` last; times are positive and rise."""
-    found = labelled_numbers(what, values, *more, "time")
-    times = checks.check_array(f"{what}: time", found.time.values) if "time" in found.coords else np.zeros(1)
+    found = as_labelled(what, values, *more, "time")
+    times = specs.check_array(f"{what}: time", found.time.values) if "time" in found.coords else np.zeros(1)
     if not _rises(times):
         raise ValueError(f"{what}: time: must be a coordinate of finite times > 0 that rise")
     return found

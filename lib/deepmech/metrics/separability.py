@@ -14,8 +14,8 @@ import numpy as np
 import xarray as xr
 from scipy.optimize import linprog, nnls
 
-from deepmech.core import checks
-from deepmech.metrics.scale import labelled_numbers, unit_scale
+from deepmech.core import specs
+from deepmech.core.labels import as_labelled
 
 __all__ = ["best_direction", "linearly_separable", "separable", "separated_along"]
 
@@ -50,7 +50,7 @@ def linearly_separable(x: Any, y: Any) -> bool:
     >>> linearly_separable(*square), linearly_separable(square[0], square[1] + 2)
     (False, True)
     """
-    x, y = checks.check_array("linearly_separable: x", x), checks.check_array("linearly_separable: y", y)
+    x, y = specs.check_array("linearly_separable: x", x), specs.check_array("linearly_separable: y", y)
     if x.ndim != 2 or y.ndim != 2 or x.shape[1] != y.shape[1] or not len(x) or not len(y):
         raise ValueError(
             f"linearly_separable: x {x.shape} and y {y.shape}: expected (n, p) and (m, p), at least one point"
@@ -143,8 +143,8 @@ def separated_along(features: Any, direction: Any) -> xr.DataArray:
     [True, False]
     """
     f = _as_features(features)
-    nu = checks.check_array("separated_along: direction", direction)
-    nu = nu * unit_scale(nu).item()
+    nu = specs.check_array("separated_along: direction", direction)
+    nu = nu * specs.unit_scale(nu).item()
     if nu.shape != (f.sizes["feature"],) or not 0 < np.linalg.norm(nu) < np.inf:
         raise ValueError(
             f"separated_along: direction {nu.shape}: expected {f.sizes['feature']} numbers, not all zero, and finite"
@@ -183,10 +183,10 @@ def best_direction(means: Any) -> tuple[np.ndarray, float]:
     >>> abs(nu).round(6).tolist(), round(gap, 6)
     ([1.0, 0.0], 1.0)
     """
-    m = checks.check_array("best_direction: means", means)
+    m = specs.check_array("best_direction: means", means)
     if m.ndim != 2 or not 2 <= len(m) <= 8 or not m.size or not np.isfinite(m).all():
         raise ValueError(f"best_direction: means have shape {m.shape}: expected finite (K, p) with K from 2 to 8")
-    scale = unit_scale(m, power=40).item()  # the tolerances below are for means of about 1
+    scale = specs.unit_scale(m, power=40).item()  # the tolerances below are for means of about 1
     m = m * scale
     best, gap = np.eye(m.shape[1])[0], 0.0
     for order in permutations(range(len(m))):
@@ -207,7 +207,7 @@ def best_direction(means: Any) -> tuple[np.ndarray, float]:
 
 
 def _as_features(features: Any) -> xr.DataArray:
-    f = labelled_numbers("features", features, "class", "sample", "feature")
+    f = as_labelled("features", features, "class", "sample", "feature")
     if f.sizes["class"] < 2:
         raise ValueError("features hold one class: there is no pair to separate")
     return f
@@ -244,11 +244,11 @@ def etf_distance(means: Any) -> Any:
     >>> bool(etf_distance(corners) < 1e-12), round(float(etf_distance(np.eye(3))), 4)
     (True, 0.5774)
     """
-    m = labelled_numbers("etf_distance: means", means, "class", "feature")
+    m = as_labelled("etf_distance: means", means, "class", "feature")
     x = m.values
     if x.shape[-2] < 2:
         raise ValueError(f"etf_distance: means have shape {x.shape}: expected (…, K, p) with K ≥ 2")
-    x = x * unit_scale(x, axis=(-2, -1))  # lengths, of which squares are formed, do not matter
+    x = x * specs.unit_scale(x, axis=(-2, -1))  # lengths, of which squares are formed, do not matter
     k = x.shape[-2]
     length = np.linalg.norm(x, axis=-1, keepdims=True)
     unit = np.divide(x, length, out=np.full_like(x, np.nan), where=length > 0)

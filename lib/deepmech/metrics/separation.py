@@ -31,8 +31,7 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 import torch
 
-from deepmech.core import checks
-from deepmech.metrics.scale import unit_scale
+from deepmech.core import specs
 
 __all__ = [
     "RANK_TOLERANCE", "ClassMoments", "Metric", "NotFiniteError", "as_tensor", "class_labels",
@@ -131,7 +130,7 @@ class ClassMoments:
         if metric not in get_args(Metric):
             raise ValueError(f"metric = {metric!r}: must be one of {get_args(Metric)}")
         allowed = f"a whole number (an int) of at least two classes, at most {_MOST_CLASSES:,}"
-        n_classes = checks.check_int("n_classes", n_classes, 2, _MOST_CLASSES, allowed)
+        n_classes = specs.check_int("n_classes", n_classes, 2, _MOST_CLASSES, allowed)
         self.n_classes, self.metric = n_classes, metric
         self.count = torch.zeros(n_classes, dtype=torch.float64)
         self.mean: torch.Tensor | None = None  # (K, d)
@@ -237,7 +236,7 @@ class ClassMoments:
             between = float(factor.square().sum())
             if not debias:
                 return _log_ratio(float((share * self.spread / self.count).sum()), between)
-            scale = unit_scale(between, power=6).item()
+            scale = specs.unit_scale(between, power=6).item()
             return float(debiased(self.count, torch.tensor(between * scale), self.spread * scale))
         assert self.scatter is not None
         within = self.scatter / self.count.sum()
@@ -305,8 +304,8 @@ def real_numbers(what: str, values: Any) -> np.ndarray:
     try:
         found = np.asarray(values)
     except (TypeError, ValueError):
-        checks.raise_invalid(what, values, "an array of real numbers, every row as long as the others")
-    checks.check_unmasked(what, values)
+        specs.raise_invalid(what, values, "an array of real numbers, every row as long as the others")
+    specs.check_unmasked(what, values)
     if found.dtype.kind not in "biuf":
         raise ValueError(f"{what} are of type {found.dtype}: must be an array or tensor of real numbers")
     return found
@@ -327,7 +326,7 @@ def as_tensor(values: Any) -> torch.Tensor:
 
 def class_labels(labels: Any) -> np.ndarray:
     """Labels as an array, after checking that they are integers."""
-    checks.check_unmasked("labels", labels)
+    specs.check_unmasked("labels", labels)
     found = np.asarray(labels.cpu() if isinstance(labels, torch.Tensor) else labels)
     if found.dtype.kind not in "iu":
         raise ValueError(
@@ -350,9 +349,9 @@ def require_classes(labels: np.ndarray, classes: int, where: str = "") -> None:
     missing = classes - len(present)
     if missing > 0:
         # The first few that are missing are among this many.
-        first = np.setdiff1d(np.arange(min(classes, len(present) + checks.FEW)), present)
+        first = np.setdiff1d(np.arange(min(classes, len(present) + specs.FEW)), present)
         raise ValueError(
-            f"{where}class {checks.join_repr(first[: checks.FEW], missing)} of {classes} has no sample: take more "
+            f"{where}class {specs.join_repr(first[: specs.FEW], missing)} of {classes} has no sample: take more "
             "samples, of every class, or number the classes that occur from 0"
         )
 
@@ -380,7 +379,7 @@ def _in_range(features: Any) -> Any:
     """Features, on a common scale where their squares are numbers of double precision: no measure depends on it."""
     x = as_tensor(features)
     largest = float(x.detach().abs().max()) if x.numel() and x.is_floating_point() else 0.0
-    scale = unit_scale(largest).item()
+    scale = specs.unit_scale(largest).item()
     return features if scale == 1 else x.double() * scale
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.special import erf, erfinv
 
-from deepmech.core import checks
+from deepmech.core import specs
 from deepmech.core.specs import Spec
 
 
@@ -43,10 +43,10 @@ class Well(Spec):
     n_data: float = 1.0
 
     def __post_init__(self) -> None:
-        checks.check_real("Well.stiffness", self.stiffness, allowed="one finite number")
-        checks.check_real("Well.temperature", self.temperature, 0, allowed="one finite number, >= 0")
+        specs.check_real("Well.stiffness", self.stiffness, allowed="one finite number")
+        specs.check_real("Well.temperature", self.temperature, 0, allowed="one finite number, >= 0")
         for field in ("learning_rate", "n_data"):
-            checks.check_real(f"Well.{field}", getattr(self, field), np.nextafter(0, 1), allowed="one number > 0")
+            specs.check_real(f"Well.{field}", getattr(self, field), np.nextafter(0, 1), allowed="one number > 0")
         self.check("stiffness", 0 <= self.stiffness * self.learning_rate < 2, ">= 0, and below 2 / learning_rate")
 
     @property
@@ -81,9 +81,9 @@ def free_overlap(times: np.ndarray, window: float, diffusion: float) -> np.ndarr
     >>> float(free_overlap(np.array(0.0), 0.1, 1e-6))
     1.0
     """
-    times, window, diffusion = checks.check_arrays("free_overlap", times=times, window=window, diffusion=diffusion)
+    times, window, diffusion = specs.check_arrays("free_overlap", times=times, window=window, diffusion=diffusion)
     if np.any(diffusion < 0):
-        checks.raise_invalid("free_overlap: diffusion", diffusion, "zero or positive")
+        specs.raise_invalid("free_overlap: diffusion", diffusion, "zero or positive")
     times = np.asarray(times)
     width = np.sqrt(4 * diffusion * times)
     out = np.full(np.broadcast_shapes(np.shape(window), width.shape), np.inf)
@@ -111,11 +111,11 @@ def free_time(window: float | np.ndarray, diffusion: float, level: float = 0.9) 
     >>> round(free_time(np.array([0.5, 1.5]), 1.0), 4)
     0.0761
     """
-    windows = np.atleast_1d(checks.check_array("free_time: window", window))
+    windows = np.atleast_1d(specs.check_array("free_time: window", window))
     if not ((windows >= 0).all() and (windows.mean(-1) > 0).all()):
-        checks.raise_invalid("free_time: window", window, "> 0")
-    checks.check_real("free_time: diffusion", diffusion, 0, allowed=">= 0")
-    checks.check_real("free_time: level", level, np.nextafter(0, 1), np.nextafter(1, 0), "in (0, 1)")
+        specs.raise_invalid("free_time: window", window, "> 0")
+    specs.check_real("free_time: diffusion", diffusion, 0, allowed=">= 0")
+    specs.check_real("free_time: level", level, np.nextafter(0, 1), np.nextafter(1, 0), "in (0, 1)")
     share = float((windows > 0).mean(-1).min())
     if share <= level:
         raise ValueError(
@@ -167,8 +167,8 @@ def well_overlap(times: np.ndarray, well: Well, window: float, start: float) -> 
     >>> bool(np.isclose(well_overlap(9.0, free, 2.0, 0.0), free_overlap(9.0, 2.0, free.diffusion)))
     True
     """
-    checks.check_type("well_overlap: well", well, Well)
-    times, window, start = checks.check_arrays("well_overlap", times=times, window=window, start=start)
+    specs.check_type("well_overlap: well", well, Well)
+    times, window, start = specs.check_arrays("well_overlap", times=times, window=window, start=start)
     mean, spread = _mean_and_variance(times, well, start)
     gap, scale = start - mean, np.sqrt(2 * spread)
     scale = np.where(scale > 0, scale, np.finfo(float).tiny)
@@ -198,8 +198,8 @@ def final_overlap(well: Well, window: float, start: np.ndarray | float) -> np.nd
     >>> bool(np.isclose(final_overlap(well, 0.3, 0.5), well_overlap(1e6, well, 0.3, 0.5)))
     True
     """
-    checks.check_type("final_overlap: well", well, Well)
-    window, start = checks.check_arrays("final_overlap", window=window, start=start)
+    specs.check_type("final_overlap: well", well, Well)
+    window, start = specs.check_arrays("final_overlap", window=window, start=start)
     scale = 1 / np.sqrt(2 * well.variance)
     return 0.5 * (erf(scale * (start + window)) - erf(scale * (start - window)))
 
@@ -226,8 +226,8 @@ def well_msd(times: np.ndarray, well: Well) -> np.ndarray:
     >>> float(well_msd(1e9, Well(stiffness=1.0, temperature=0.5)))
     1.0
     """
-    checks.check_type("well_msd: well", well, Well)
-    (times,) = checks.check_arrays("well_msd", times=times)
+    specs.check_type("well_msd: well", well, Well)
+    (times,) = specs.check_arrays("well_msd", times=times)
     rate = well.learning_rate * well.stiffness
     if rate == 0:
         return 2 * well.diffusion * times
@@ -257,7 +257,7 @@ def ageing_factor(waiting: np.ndarray, learning_rate: float, decay: float) -> np
     >>> float(ageing_factor(0.0, 0.1, 0.2))
     1.0
     """
-    waiting, learning_rate, decay = checks.check_arrays(
+    waiting, learning_rate, decay = specs.check_arrays(
         "ageing_factor", waiting=waiting, learning_rate=learning_rate, decay=decay
     )
     return np.exp(learning_rate * decay * waiting)

@@ -45,7 +45,7 @@ import xarray as xr
 from scipy.optimize import brentq
 
 from deepmech import simulators
-from deepmech.core import checks
+from deepmech.core import specs
 from deepmech.core.compiled import INSIDE, KERNEL, Floats, Ints, njit
 from deepmech.core.labels import Number, ParameterGrid, align, with_attrs
 from deepmech.core.provenance import attributes
@@ -91,7 +91,7 @@ class Ruler(Spec):
     stop: Number = 0.99
 
     def __post_init__(self) -> None:
-        checks.check_int("Ruler.n_pairs", self.n_pairs, 2)
+        specs.check_int("Ruler.n_pairs", self.n_pairs, 2)
         self.check_numbers("fold_angle", "stop")
         self.check("fold_angle", (self.fold_angle > 0) & (self.fold_angle <= 90), "in (0, 90]")
         self.check_not_negative("table_friction")
@@ -137,8 +137,8 @@ class Pull(Spec):
 
 def grid(ruler: Ruler, pull: Pull) -> ParameterGrid:
     """Ruler and pull as one flat grid, with the checks that need both."""
-    checks.check_type("ruler", ruler, Ruler)
-    checks.check_type("pull", pull, Pull)
+    specs.check_type("ruler", ruler, Ruler)
+    specs.check_type("pull", pull, Pull)
     numbers = {f.name: getattr(spec, f.name) for spec in (ruler, pull) for f in fields(spec) if f.name != "n_pairs"}
     members = align("Ruler and Pull", **numbers)
     start = np.cos(np.radians(members.flat["fold_angle"]))
@@ -246,14 +246,14 @@ def simulate(
     members, n = grid(ruler, pull), ruler.n_pairs
     largest = min(members.flat["jerk_period"].min() / 50, members.flat["duration"].min() / 1000)
     allowed = f"positive and at most {largest:.4g} for these pulls"
-    dt = checks.check_real("simulate dt", dt, np.nextafter(0, 1), largest, allowed)
-    n_runs, n_frames = checks.check_int("simulate n_runs", n_runs), checks.check_int("simulate n_frames", n_frames, 2)
-    seed = checks.check_int("simulate seed", seed, 0)
+    dt = specs.check_real("simulate dt", dt, np.nextafter(0, 1), largest, allowed)
+    n_runs, n_frames = specs.check_int("simulate n_runs", n_runs), specs.check_int("simulate n_frames", n_frames, 2)
+    seed = specs.check_int("simulate seed", seed, 0)
     name, value = max(("n_runs", n_runs), ("n_frames", n_frames), key=lambda size: size[1])
-    checks.check_memory(f"simulate {name}", value, n_runs * members.n * n_frames * (2 * int(ruler.n_pairs) + 1))
+    specs.check_memory(f"simulate {name}", value, n_runs * members.n * n_frames * (2 * int(ruler.n_pairs) + 1))
     longest = float(members.flat["duration"].max())
-    number = checks.check_steps("simulate dt", dt, longest / dt)
-    checks.check_memory("simulate dt", dt, 3.0 * n_runs * number)
+    number = specs.check_steps("simulate dt", dt, longest / dt)
+    specs.check_memory("simulate dt", dt, 3.0 * n_runs * number)
     steps = np.ceil(members.flat["duration"] / dt - 1e-9).astype(int)
     jerks = int(np.max(members.flat["duration"] / members.flat["jerk_period"])) + 2
     streams = [Stream.of("folding_ruler", seed, run) for run in range(n_runs)]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import erf
 
-from deepmech.core import checks
+from deepmech.core import specs
 
 __all__ = ["Displacement", "QuadraticLandscape"]
 
@@ -46,7 +46,7 @@ class Displacement:
         >>> Displacement(np.array([0.0, 0.0, 3.0]), np.zeros(3)).overlap(1.0).round(3)
         np.float64(0.667)
         """
-        checks.check_real("overlap: window", window, np.nextafter(0, 1), allowed="> 0")
+        specs.check_real("overlap: window", window, np.nextafter(0, 1), allowed="> 0")
         spread = np.sqrt(2 * self.variance)
         constant = spread == 0
         left, right = (erf((window + side * self.mean) / np.where(constant, 1, spread)) for side in (1, -1))
@@ -95,14 +95,14 @@ class QuadraticLandscape:
 
         A ValueError if shapes differ, a number is not finite, or the matrix is not symmetric.
         """
-        g = checks.check_array("QuadraticLandscape: gradient", gradient)
-        matrix = checks.check_array("QuadraticLandscape: curvature", curvature)
+        g = specs.check_array("QuadraticLandscape: gradient", gradient)
+        matrix = specs.check_array("QuadraticLandscape: curvature", curvature)
         if g.ndim != 1 or matrix.shape != (len(g), len(g)):
             raise ValueError(f"QuadraticLandscape: gradient {g.shape}, curvature {matrix.shape}: give (N,) and (N, N)")
         for name, values in (("gradient", g), ("curvature", matrix)):
-            checks.check(f"QuadraticLandscape: {name}", values, np.isfinite(values).all(), "finite numbers")
+            specs.check(f"QuadraticLandscape: {name}", values, np.isfinite(values).all(), "finite numbers")
         symmetric = np.allclose(matrix, matrix.T, rtol=1e-6, atol=1e-9 * np.abs(matrix).max(initial=0.0))
-        checks.check("QuadraticLandscape: curvature", matrix, symmetric, "a symmetric matrix")
+        specs.check("QuadraticLandscape: curvature", matrix, symmetric, "a symmetric matrix")
         values, modes = np.linalg.eigh((matrix + matrix.T) / 2)
         return cls(modes.T @ g, values, modes)
 
@@ -133,11 +133,11 @@ class QuadraticLandscape:
         Displacement
             Of shape (n, N).
         """
-        checks.check_real("displacement: learning_rate", learning_rate, np.nextafter(0, 1), allowed="> 0")
-        checks.check_real("displacement: diffusion", diffusion, 0, allowed=">= 0")
-        waited = checks.check_int("displacement: waited", waited, 0)
-        since = checks.check_int("displacement: since", since, 0, waited)
-        steps = checks.check_ints("displacement: times", times, 0)[:, None]
+        specs.check_real("displacement: learning_rate", learning_rate, np.nextafter(0, 1), allowed="> 0")
+        specs.check_real("displacement: diffusion", diffusion, 0, allowed=">= 0")
+        waited = specs.check_int("displacement: waited", waited, 0)
+        since = specs.check_int("displacement: since", since, 0, waited)
+        steps = specs.check_ints("displacement: times", times, 0)[:, None]
         x = learning_rate * self.curvature
         gone = self._decayed(x, steps)
         flat = x == 0

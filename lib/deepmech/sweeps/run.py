@@ -22,7 +22,7 @@ import xarray as xr
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
-from deepmech.core import checks, provenance
+from deepmech.core import provenance, specs
 from deepmech.sweeps.store import (
     Store,
     as_stored,
@@ -116,11 +116,11 @@ def run(
     >>> run(sweep, chunk=1)["power"].sel(base=2.0).values.tolist()
     [1.0, 2.0, 4.0, 8.0]
     """
-    checks.check_type("run: sweep", sweep, Sweep)
+    specs.check_type("run: sweep", sweep, Sweep)
     if chunk is not None:
-        checks.check_int("run: chunk", chunk)
-    checks.check("run: executor", executor, executor is None or hasattr(executor, "submit"), "an executor, or None")
-    checks.check("run: store", store, store is None or isinstance(store, str | Path), "a path, or None")
+        specs.check_int("run: chunk", chunk)
+    specs.check("run: executor", executor, executor is None or hasattr(executor, "submit"), "an executor, or None")
+    specs.check("run: store", store, store is None or isinstance(store, str | Path), "a path, or None")
     sweep.function()
     try:
         require_kept(as_stored(unfold(sweep, xr.Dataset())))
@@ -172,7 +172,7 @@ def load(sweep: Sweep, store: str | Path) -> xr.Dataset:
     ...     run(sweep, folder).equals(load(sweep, folder))
     True
     """
-    checks.check_type("load: sweep", sweep, Sweep)
+    specs.check_type("load: sweep", sweep, Sweep)
     read_manifest(store)
     return _whole(sweep, open_store(sweep, store).read(), f"Complete it with: deepmech sweep --store {store}")
 

@@ -24,7 +24,7 @@ import numpy as np
 import xarray as xr
 from filelock import FileLock, Timeout
 
-from deepmech.core import checks
+from deepmech.core import specs
 from deepmech.core.files import TEMPORARY, replace_file, write_whole
 
 CHUNK = re.compile(r"cells-(\d+)-(\d+)-([0-9a-f]{16})\.nc")
@@ -279,7 +279,7 @@ def remove_stale(path: Path) -> None:
 
 def read_manifest(path: str | Path) -> dict[str, Any]:
     """The manifest of a store, with at least ``key`` and ``sweep``; a ValueError if there is none."""
-    checks.check("store", path, isinstance(path, str | Path), "a path")
+    specs.check("store", path, isinstance(path, str | Path), "a path")
     manifest = Path(path) / "manifest.json"
     try:
         found = json.loads(manifest.read_text(encoding="utf-8"))

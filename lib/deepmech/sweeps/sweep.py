@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 import xarray as xr
 
-from deepmech.core import checks, provenance
+from deepmech.core import provenance, specs
 from deepmech.core.labels import ParameterGrid, align, to_records
 from deepmech.core.specs import Spec, canonical_text, decode, digest, encode, import_object
 
@@ -76,7 +76,7 @@ class Sweep(Spec):
         self.check("cells", some, "a non-empty dict of labelled arrays")
         cells = {}
         for key, value in self.cells.items():
-            checks.check(
+            specs.check(
                 f"Sweep.cells[{key!r}]", value, isinstance(value, xr.DataArray),
                 f"a labelled array; use over({key!r}, values)",
             )  # fmt: skip
@@ -91,7 +91,7 @@ class Sweep(Spec):
             if key in self.cells:
                 raise ValueError(f"Sweep.fixed[{key!r}]: {key!r} varies in cells already; leave it out of one of them")
             kept = same.get(key) == value
-            checks.check(f"Sweep.fixed[{key!r}]", value, kept, "what survives JSON unchanged (lists, no tuples)")
+            specs.check(f"Sweep.fixed[{key!r}]", value, kept, "what survives JSON unchanged (lists, no tuples)")
         self.check("version", type(self.version) is int and self.version >= 1, "an integer >= 1")
         text = isinstance(self.data, str) and self.data.isprintable()
         self.check("data", text, "text on one line, as the fingerprint of a data set is")

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 import xarray as xr
 
-from deepmech.core import checks
+from deepmech.core import specs
 from deepmech.core.labels import Number
 from deepmech.core.random import Stream
 from deepmech.core.specs import Spec
@@ -171,9 +171,9 @@ def log_times(last: int, per_decade: int = 10, first: int = 1) -> np.ndarray:
     >>> log_times(100, 3).tolist()
     [1, 2, 5, 10, 22, 46, 100]
     """
-    first = checks.check_int("log_times: first", first)
-    last = checks.check_int("log_times: last", last, first)
-    checks.check_int("log_times: per_decade", per_decade)
+    first = specs.check_int("log_times: first", first)
+    last = specs.check_int("log_times: last", last, first)
+    specs.check_int("log_times: per_decade", per_decade)
     n = max(2, round(np.log10(last / first) * per_decade) + 1)
     return np.unique(np.round(np.geomspace(first, last, n)).astype(np.int64))
 
@@ -232,9 +232,9 @@ def prepare(
             "loss": loss + half, "data_loss": loss, "error": start.error, "norm": float(np.sqrt((weights**2).mean())),
             "n_weights": len(weights), "loss_history": start.losses, "steps": start.steps, "state": start.state,
         })  # fmt: skip
-    specs = {"dynamics": dynamics, "preparation": preparation}
+    both = {"dynamics": dynamics, "preparation": preparation}
     variables, long_names = _stacked(rows, PREPARED)
-    return call.result(variables, long_names, {}, data, dynamics.dtype, [engine], {}, **specs)
+    return call.result(variables, long_names, {}, data, dynamics.dtype, [engine], {}, **both)
 
 
 def walk(
@@ -324,16 +324,16 @@ def walk(
         "walk", dynamics, preparation, data, reserved, seed=seed, engine=engine, threads=threads, device=device,
         experiment=experiment,
     )  # fmt: skip
-    steps = checks.check_steps("walk: steps", steps, checks.check_int("walk: steps", steps))
+    steps = specs.check_steps("walk: steps", steps, specs.check_int("walk: steps", steps))
     within = f"a list of different whole numbers between 0 and steps - 1 = {steps - 1}"
-    waiting = checks.check_ints("walk: waiting", waiting, 0, steps - 1, allowed=within).tolist()
+    waiting = specs.check_ints("walk: waiting", waiting, 0, steps - 1, allowed=within).tolist()
     longest = steps - min(waiting)
     at = (
         log_times(longest) if record is None else record_steps("walk", record, longest, "steps - min(waiting)", least=1)
     )
     chi = _windows(chi)
     if np.size(motility_times):
-        motility_times = checks.check_ints("walk: motility_times", motility_times, 1).tolist()
+        motility_times = specs.check_ints("walk: motility_times", motility_times, 1).tolist()
     if len({(m.dynamics.hidden) for m in members}) > 1:
         raise ValueError("walk: Dynamics.hidden differs among members, so their layers do not match; run them apart")
     schedule = Schedule(steps, tuple(waiting), at, tuple(chi), tuple(motility_times))
@@ -351,9 +351,9 @@ def walk(
         "bin": np.round((MOTILITY_EDGES[1:] + MOTILITY_EDGES[:-1]) / 2, 3),
     }  # fmt: skip
     options = {"steps": steps, "waiting": waiting, "record": at, "chi": chi, "motility_times": motility_times}
-    specs = {"dynamics": dynamics, "preparation": preparation}
+    both = {"dynamics": dynamics, "preparation": preparation}
     variables, long_names = _stacked(rows, WALKED)
-    return call.result(variables, long_names, coords, data, dynamics.dtype, [engine], options, **specs)
+    return call.result(variables, long_names, coords, data, dynamics.dtype, [engine], options, **both)
 
 
 def _members(
@@ -375,10 +375,10 @@ def _members(
     for one in members:
         p, d = one.preparation, one.dynamics
         for name, number in (("sgd", p.sgd_steps), ("descent", p.descent_steps), ("slow", p.slow_steps)):
-            checks.check_steps(f"Preparation.{name}_steps", number, float(number))
+            specs.check_steps(f"Preparation.{name}_steps", number, float(number))
         weights = 1.0 * d.width * (data.x.shape[1] + 1 + (d.hidden - 1) * d.width)
-        sizes = f"Dynamics.hidden = {checks.short_repr(d.hidden)}, Dynamics.width"
-        checks.check_memory(sizes, d.width, 4 * weights * min(len(members), call.workers))
+        sizes = f"Dynamics.hidden = {specs.short_repr(d.hidden)}, Dynamics.width"
+        specs.check_memory(sizes, d.width, 4 * weights * min(len(members), call.workers))
     return call, data, members, engine
 
 
@@ -398,9 +398,9 @@ def _stacked(rows: list[dict[str, Any]], table: dict[str, tuple[str, ...]]) -> t
 
 def _windows(chi: Any) -> tuple[float, ...]:
     allowed = "a list of different numbers above 0, at least one"
-    values = checks.check_array("walk: chi", chi, allowed)
+    values = specs.check_array("walk: chi", chi, allowed)
     ok = values.ndim == 1 and len(np.unique(values)) == len(values) > 0 and np.all((values > 0) & (values < np.inf))
-    checks.check("walk: chi", chi, ok, allowed)
+    specs.check("walk: chi", chi, ok, allowed)
     return tuple(values.tolist())
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from deepmech.core import checks
+from deepmech.core import specs
 from deepmech.core.labels import Number
 from deepmech.core.random import Stream
 from deepmech.trainers.engines.compiled.lenet import CompiledLeNet, padded
@@ -105,8 +105,8 @@ def train_lenet(
     rates = {"learning_rate": training.learning_rate, "label_error": training.label_error}
     grid = call.align(("iteration", "logit", "at_iteration"), **rates)
     dtype, k, n_channels = training.dtype, data.n_classes, data.shape[0]
-    checks.check_steps("SingleSample.iterations", steps, float(steps))
-    checks.check_memory("SingleSample.iterations", steps, 1.0 * steps * grid.n * (k + 4))
+    specs.check_steps("SingleSample.iterations", steps, float(steps))
+    specs.check_memory("SingleSample.iterations", steps, 1.0 * steps * grid.n * (k + 4))
     validation = (data.x_train[:1], data.y_train[:1]) if data.x_test is None else (data.x_test, data.y_test)
     x, x_val = (padded(z, n_channels, dtype) for z in (data.x_train, validation[0]))
     y, y_val = data.y_train, validation[1]
@@ -210,6 +210,6 @@ def _check(training: SingleSample, data: Samples) -> None:
         empty = np.flatnonzero((np.array(training.class_weights) > 0) & ~drawn_from)
         if len(empty):
             raise ValueError(
-                f"SingleSample.class_weights: class {checks.join_repr(empty)} is to be drawn, but data.y_train has no "
+                f"SingleSample.class_weights: class {specs.join_repr(empty)} is to be drawn, but data.y_train has no "
                 "sample of it; give it the weight 0"
             )

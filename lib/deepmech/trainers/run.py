@@ -24,7 +24,7 @@ import xarray as xr
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from tqdm import tqdm
 
-from deepmech.core import checks, provenance
+from deepmech.core import provenance, specs
 from deepmech.core.labels import ParameterGrid, align
 from deepmech.core.specs import Spec, encode
 from deepmech.trainers.samples import Samples, SignedSamples
@@ -51,8 +51,8 @@ def check_cancelled() -> None:
 
 def require_spec(what: str, value: Any, *kinds: type) -> None:
     """A ValueError unless the type of ``value`` is one of these specs itself: what derives from one means another."""
-    checks.check_type(what, value, *kinds)
-    checks.check(what, type(value).__name__, type(value) in kinds, f"{kinds[0].__name__} itself, nothing derived")
+    specs.check_type(what, value, *kinds)
+    specs.check(what, type(value).__name__, type(value) in kinds, f"{kinds[0].__name__} itself, nothing derived")
 
 
 class TrainerRun:
@@ -82,14 +82,14 @@ class TrainerRun:
         seeds = np.asarray(seed)
         counts = seeds.dtype.kind in "iu" and not np.any(seeds < 0)
         whole = "a whole number, at least"
-        checks.check(f"{caller}: seed", seed, counts, f"{whole} 0 and below 2^64, or a labelled array of them")
+        specs.check(f"{caller}: seed", seed, counts, f"{whole} 0 and below 2^64, or a labelled array of them")
         # Files and streams hold UTF-8, and files end a text at its first NUL.
         name = isinstance(experiment, str) and experiment.isprintable()
-        checks.check(f"{caller}: experiment", experiment, name, "a name, in quotation marks, of printable characters")
+        specs.check(f"{caller}: experiment", experiment, name, "a name, in quotation marks, of printable characters")
         if threads is not None:
-            checks.check_int(f"{caller}: threads", threads, allowed=f"{whole} 1, or None for every core")
+            specs.check_int(f"{caller}: threads", threads, allowed=f"{whole} 1, or None for every core")
         known = engine in ("auto", "compiled", "torch")
-        checks.check(f"{caller}: engine", engine, known, "'auto', 'compiled' or 'torch'")
+        specs.check(f"{caller}: engine", engine, known, "'auto', 'compiled' or 'torch'")
         named, there = select_device(device, caller)
         self.device, self.on_gpu = (named, there) if on_gpu else ("cpu", False)
         if self.on_gpu and engine == "compiled":
@@ -183,7 +183,7 @@ class TrainerRun:
     def result(
         self, variables: Mapping[str, tuple[Any, Sequence[str]]], long_names: Mapping[str, str],
         coords: Mapping[Any, Any], data: Samples | SignedSamples, dtype: str, engines: Sequence[str],
-        options: Mapping[str, Any], **specs: Spec,
+        options: Mapping[str, Any], **of: Spec,
     ) -> xr.Dataset:  # fmt: skip
         """The labelled result and where it comes from.
 
@@ -197,7 +197,7 @@ class TrainerRun:
         )
         for name, variable in result.data_vars.items():
             variable.attrs = {"long_name": long_names[str(name)], "units": "1"}
-        spec = {name: spec.to_json() for name, spec in specs.items()}
+        spec = {name: spec.to_json() for name, spec in of.items()}
         seed = self.seed
         result.attrs = provenance.attributes(
             spec=json.dumps(spec if len(spec) > 1 else next(iter(spec.values())), default=repr),
@@ -228,10 +228,10 @@ def record_steps(caller: str, record: Any, last: int, name: str, least: int = 0)
     [0, 10]
     """
     if isinstance(record, int | np.integer):
-        every = min(checks.check_int(f"{caller}: record", record), max(last, 1))
+        every = min(specs.check_int(f"{caller}: record", record), max(last, 1))
         return np.unique(np.append(np.arange(0, last, every), last))[least:]
     allowed = f"a whole number, or a list of increasing whole numbers between {least} and {name} = {last}"
-    return checks.check_ints(f"{caller}: record", record, least, last, rising=True, allowed=allowed)
+    return specs.check_ints(f"{caller}: record", record, least, last, rising=True, allowed=allowed)
 
 
 def device_in_words(name: str) -> str:
@@ -247,7 +247,7 @@ def select_device(device: Any, caller: str) -> tuple[str, bool]:
     named = os.environ.get("DEEPMECH_DEVICE")
     field, name = ("DEEPMECH_DEVICE", named) if device is None and named else ("device", device)
     name = "cpu" if name is None else str(name) if isinstance(name, torch.device) else name
-    given = f"{caller}: {field} = {checks.short_repr(name)}"
+    given = f"{caller}: {field} = {specs.short_repr(name)}"
     if not isinstance(name, str) or not re.fullmatch(r"cpu|cuda(:[0-9]+)?", name):
         raise ValueError(f"{given}: must be 'cpu', 'cuda' or 'cuda:0', 'cuda:1', …")
     if name == "cpu":

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch.utils.data import DataLoader, Dataset, TensorDataset
 
-from deepmech.core import checks
+from deepmech.core import specs
 
 __all__ = ["Samples", "SignedSamples", "fingerprint", "validate_data", "validate_signs"]
 
@@ -98,7 +98,7 @@ def validate_data(
     found: dict[str, Any] = dict.fromkeys(NAMES)
     classes = 0
     if given["n_classes"] not in (None, 0):
-        classes = checks.check_int(f"{caller}: data.n_classes", given["n_classes"], 2, allowed=CLASSES)
+        classes = specs.check_int(f"{caller}: data.n_classes", given["n_classes"], 2, allowed=CLASSES)
     for x_name, y_name in splits:
         x, y = _pair(caller, x_name, y_name, arrays, dtype, image, any_shape)
         if arrays[x_name].ndim == 4 and image:
@@ -202,7 +202,7 @@ def _collected(what: str, data: Dataset[Any] | DataLoader[Any]) -> tuple[torch.T
                 raise TypeError(f"a batch is ({', '.join(type(part).__name__ for part in parts)})")
             batches.append(parts)
             size += sum(part.numel() * part.element_size() for part in parts)
-            checks.check_memory(f"{what}: number of batches", len(batches), size / 4)  # twice: in pieces and as a whole
+            specs.check_memory(f"{what}: number of batches", len(batches), size / 4)  # twice: in pieces and as a whole
         if not batches:
             raise TypeError("there is no sample")
         x, y = (torch.cat(tensors) for tensors in zip(*batches, strict=True))
@@ -235,7 +235,7 @@ def fingerprint(found: Mapping[str, Any]) -> str:
 
 def _numbers(what: str, value: Any) -> np.ndarray:
     """``value`` as an array of real numbers that torch takes too: of its types, writable, not reversed."""
-    checks.check_unmasked(what, value)
+    specs.check_unmasked(what, value)
     try:
         if torch.is_tensor(value):
             value = value.detach().cpu()
@@ -297,8 +297,8 @@ def _require_every_class(what: str, y: np.ndarray, classes: int) -> None:
     present = np.unique(y)
     if missing := classes - len(present):
         # The first few that are missing are among this many.
-        first = np.setdiff1d(np.arange(min(classes, len(present) + checks.FEW)), present)
-        named = checks.join_repr(first[: checks.FEW], missing)
+        first = np.setdiff1d(np.arange(min(classes, len(present) + specs.FEW)), present)
+        named = specs.join_repr(first[: specs.FEW], missing)
         raise ValueError(
             f"{what}: {'class' if missing == 1 else 'classes'} {named} of {classes:,}: no sample, but load curves and "
             "class means need every class; take more samples, number the classes that occur from 0, or measure neither "
@@ -313,7 +313,7 @@ def _shape(caller: str, shape: Any, width: int, image: str) -> tuple[int, ...]:
         array = np.array(None)
     ok = array.shape == (3,) and array.dtype.kind in "iu" and min(array[1:]) >= 2
     if not ok or int(np.prod(array)) != width:
-        given = tuple(shape) if isinstance(shape, list | tuple) else checks.short_repr(shape)
+        given = tuple(shape) if isinstance(shape, list | tuple) else specs.short_repr(shape)
         other = "np.moveaxis(x, -1, 1) puts channels first" if array.shape == (3,) else "use MLP for other data"
         raise ValueError(
             f"{caller}: data.shape = {given}, samples of {width} numbers: {image} needs images, (channels, height, "

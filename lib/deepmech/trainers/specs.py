@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 import xarray as xr
 
-from deepmech.core import checks, specs
+from deepmech.core import specs
 from deepmech.core.labels import Number
 from deepmech.core.random import Stream
 from deepmech.core.specs import Spec, encode
@@ -222,7 +222,7 @@ class Training(Spec):
         self.check_in("optimizer", *rules.OPTIMIZERS)
         self.check_in("loss", *rules.LOSSES)
         one = isinstance(self.dtype, str) and self.dtype in DTYPES
-        self.check("dtype", one, f"one of {checks.join_repr(DTYPES)}, for all networks of a call")
+        self.check("dtype", one, f"one of {specs.join_repr(DTYPES)}, for all networks of a call")
         self.check_positive("learning_rate")
         self.check_not_negative("weight_decay")
         self.check_between("momentum", 0, 1, "at least 0 and below 1")
@@ -247,7 +247,7 @@ class Training(Spec):
             fits = (
                 len(change) == 3
                 and change[1] in SCHEDULED
-                and all(checks.is_real(v) and np.isfinite(v) for v in change[::2])
+                and all(specs.is_real(v) and np.isfinite(v) for v in change[::2])
             )
             fits = fits and change[0] == round(change[0]) >= 1
             most = MOST_DROPPED if change[1:2] == ("dropout",) else 1
@@ -291,15 +291,15 @@ class SingleSample(Spec):
 
     def __post_init__(self) -> None:
         self.check_positive("learning_rate")
-        checks.check_memory(
-            "SingleSample.iterations", checks.check_int("SingleSample.iterations", self.iterations), self.iterations
+        specs.check_memory(
+            "SingleSample.iterations", specs.check_int("SingleSample.iterations", self.iterations), self.iterations
         )
         self.check_between("label_error", 0, np.nextafter(1, 2), "a share, 0 to 1")
         one = isinstance(self.dtype, str) and self.dtype in DTYPES
-        self.check("dtype", one, f"one of {checks.join_repr(DTYPES)}, for all networks of a call")
+        self.check("dtype", one, f"one of {specs.join_repr(DTYPES)}, for all networks of a call")
         if self.class_weights is not None:
             allowed = "a probability for every class, adding up to 1, or None"
-            weights = checks.check_array("SingleSample.class_weights", self.class_weights, allowed)
+            weights = specs.check_array("SingleSample.class_weights", self.class_weights, allowed)
             ok = weights.ndim == 1 and np.all(weights >= 0) and abs(weights.sum() - 1) < 1e-9
             self.check("class_weights", ok, allowed)
             object.__setattr__(self, "class_weights", tuple(float(w) for w in weights))

@@ -12,7 +12,7 @@ import torch
 import xarray as xr
 from torch import nn
 
-from deepmech.core import checks
+from deepmech.core import specs
 from deepmech.core.labels import Number
 from deepmech.core.specs import Spec
 from deepmech.metrics.separation import ClassMoments, data_separation
@@ -186,7 +186,7 @@ def train(
     spec = _network(network, _arguments(arguments, more), layers)
     require_spec("train: training", training, Training)
     if ensemble_size is not None:
-        checks.check_int("train: ensemble_size", ensemble_size)
+        specs.check_int("train: ensemble_size", ensemble_size)
     call = TrainerRun("train", engine=engine, seed=seed, experiment=experiment, threads=threads, device=device)
     reserved = ("split", "layer", "epoch", "at_epoch", "class", "unit")
     rows = call.align(reserved, **spec.broadcast_fields(), **training.broadcast_fields()).members()
@@ -242,25 +242,25 @@ def train(
 def _network(network: Any, arguments: dict[str, Any], layers: Sequence[str] | None) -> MLP | CNN | FactoryNetwork:
     """A spec, of a user's own network too, if it fits what belongs to it."""
     kinds = "a spec, or a function that makes a module, to be called for every member"
-    checks.check("train: network", network, not isinstance(network, nn.Module), kinds)
+    specs.check("train: network", network, not isinstance(network, nn.Module), kinds)
     names = layers is None or (isinstance(layers, list | tuple) and all(isinstance(name, str) for name in layers))
-    checks.check("train: layers", layers, names, "a list of names of layers, or None")
+    specs.check("train: layers", layers, names, "a list of names of layers, or None")
     if callable(network) and not isinstance(network, Spec) and network not in (MLP, CNN):
         return FactoryNetwork(network, arguments)
     require_spec("train: network", network, MLP, CNN)
     if arguments:
         raise ValueError(
-            f"train: {checks.join_repr(list(arguments))}: no such argument; {type(network).__name__} has fields"
+            f"train: {specs.join_repr(list(arguments))}: no such argument; {type(network).__name__} has fields"
         )
-    checks.check("train: layers", layers, layers is None, f"None with {type(network).__name__}")
+    specs.check("train: layers", layers, layers is None, f"None with {type(network).__name__}")
     return network
 
 
 def _arguments(arguments: Mapping[str, Any] | None, more: dict[str, Any]) -> dict[str, Any]:
     named = isinstance(arguments, Mapping | None) and all(isinstance(name, str) for name in arguments or ())
-    checks.check("train: arguments", arguments, named, "a dictionary of the factory's arguments by name, or None")
+    specs.check("train: arguments", arguments, named, "a dictionary of the factory's arguments by name, or None")
     if twice := sorted({*(arguments or ())} & more.keys()):
-        raise ValueError(f"train: {checks.join_repr(twice)}: given in arguments and by itself; give each argument once")
+        raise ValueError(f"train: {specs.join_repr(twice)}: given in arguments and by itself; give each argument once")
     return {**(arguments or {}), **more}
 
 
@@ -286,19 +286,19 @@ def _kinds(members: list[Member], engines: Sequence[str], shared: dict[str, dict
 
 def _metrics(metrics: Sequence[str], class_means: bool) -> tuple[str, ...]:
     known = isinstance(metrics, list | tuple) and all(name in tuple(METRICS) for name in metrics)
-    checks.check("train: metrics", metrics, known, f"a list of some of {', '.join(map(repr, METRICS))}, or ()")
-    checks.check_bool("train: class_means", class_means)
+    specs.check("train: metrics", metrics, known, f"a list of some of {', '.join(map(repr, METRICS))}, or ()")
+    specs.check_bool("train: class_means", class_means)
     return tuple(dict.fromkeys(metrics))
 
 
 def _check(data: Samples, members: list[Member], metrics: Sequence[str], class_means: bool) -> None:
     n = len(data.x_train)
     epochs = max(int(m.training.epochs) for m in members)
-    checks.check_memory("Training.epochs", epochs, 1.0 * epochs * len(members))
+    specs.check_memory("Training.epochs", epochs, 1.0 * epochs * len(members))
     for m in members:
         size = m.training.batch_size
         steps = -(-n // min(n, int(size or n)))
-        checks.check_steps("Training.epochs", int(m.training.epochs), 1.0 * int(m.training.epochs) * steps)
+        specs.check_steps("Training.epochs", int(m.training.epochs), 1.0 * int(m.training.epochs) * steps)
         _check_memory(m, data)
         normed = isinstance(m.network, MLP) and m.network.batch_norm
         if normed and (n if size is None or size >= n else min(size, n % size or size)) < 2:
@@ -325,16 +325,14 @@ def _check_memory(member: Member, data: Samples) -> None:
     if isinstance(spec, MLP):
         width = int(spec.width)
         weights = 1.0 * width * (inputs + (int(spec.depth) - 2) * width + classes)
-        sizes = f"MLP.depth = {checks.short_repr(int(spec.depth))}, with {classes:,} outputs, MLP.width"
-        checks.check_memory(sizes, width, 4 * weights)
+        sizes = f"MLP.depth = {specs.short_repr(int(spec.depth))}, with {classes:,} outputs, MLP.width"
+        specs.check_memory(sizes, width, 4 * weights)
     elif isinstance(spec, CNN):
         channels = int(spec.channels)
         inner = 9.0 * channels * (data.shape[0] + (int(spec.convolutions) - 1) * channels)
         outer = 1.0 * channels * data.shape[1] * data.shape[2] * classes
-        sizes = (
-            f"CNN.convolutions = {checks.short_repr(int(spec.convolutions))}, with {classes:,} outputs, CNN.channels"
-        )
-        checks.check_memory(sizes, channels, 4 * (inner + outer))
+        sizes = f"CNN.convolutions = {specs.short_repr(int(spec.convolutions))}, with {classes:,} outputs, CNN.channels"
+        specs.check_memory(sizes, channels, 4 * (inner + outer))
 
 
 def run_epochs(engine: Engine, histories: Sequence[History]) -> None:

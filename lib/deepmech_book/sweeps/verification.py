@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from deepmech.core import checks, provenance
+from deepmech.core import provenance, specs
 from deepmech.core.random import Stream
 from deepmech.data import DataMissingError
 from deepmech.sweeps import Sweep, load, sweep_at, sweep_of
@@ -74,7 +74,7 @@ def verify(
         If there is nothing to verify at ``path``, or a result names a function that it may not.
         A difference is no error: see :attr:`Report.passed`.
     """
-    checks.check_int("verify: n", n)
+    specs.check_int("verify: n", n)
     files = files_at(path)
     if minutes is None:
         for file in files:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from deepmech.core import checks
+from deepmech.core import specs
 from deepmech.core.labels import Number, ParameterGrid, align
 from deepmech.core.specs import Spec, decode
 
@@ -186,7 +186,7 @@ class ElasticSDE(Spec):
     effect_matrix: Any = None
 
     def __post_init__(self) -> None:
-        checks.check_int("ElasticSDE.n_classes", self.n_classes, 2)
+        specs.check_int("ElasticSDE.n_classes", self.n_classes, 2)
         if isinstance(self.structure, str):
             self.check("structure", self.structure in STRUCTURES, f"one of {STRUCTURES} or an array")
         else:
@@ -197,7 +197,7 @@ class ElasticSDE(Spec):
             object.__setattr__(self, "n_features", self._features_of_structure())
         k, p = self.n_classes, self.n_features
         assert p is not None
-        checks.check_int("ElasticSDE.n_features", p)
+        specs.check_int("ElasticSDE.n_features", p)
         if self._named("logits"):
             self.check("n_features", p == k, f"n_classes = {k} in the logits structure (one logit per class)")
         if not isinstance(self.structure, str):
@@ -231,7 +231,7 @@ class ElasticSDE(Spec):
         self, field: str, shape: tuple[int, ...] | None, allowed: str, rule: Callable[[np.ndarray], Any] = np.shape
     ) -> None:
         """A ValueError unless a field holds finite numbers of this shape (None: any) that obey a rule."""
-        values = checks.check_array(f"ElasticSDE.{field}", getattr(self, field), allowed)
+        values = specs.check_array(f"ElasticSDE.{field}", getattr(self, field), allowed)
         good = np.isfinite(values).all() and shape in (None, values.shape) and rule(values)
         self.check(field, bool(good), allowed)
 
@@ -252,7 +252,7 @@ class ElasticSDE(Spec):
     def labels_mixed_evenly(self) -> bool:
         """Whether labels are true or mixed by one number."""
         mixing = self.label_mixing
-        return mixing is None or isinstance(mixing, xr.DataArray) or checks.is_real(mixing)
+        return mixing is None or isinstance(mixing, xr.DataArray) or specs.is_real(mixing)
 
     @property
     def symmetric(self) -> bool:
@@ -275,8 +275,8 @@ class ElasticSDE(Spec):
         """α(t) − β(t), what decides whether differences between classes grow; over the model's dimensions and time."""
         grid = self.grid()
         (alpha, _), (beta, _) = self.rates(grid)
-        times = np.atleast_1d(checks.check_array("ElasticSDE.gap: t", t))
-        checks.check("ElasticSDE.gap: t", t, times.ndim == 1, "a time, or a list of times")
+        times = np.atleast_1d(specs.check_array("ElasticSDE.gap: t", t))
+        specs.check("ElasticSDE.gap: t", t, times.ndim == 1, "a time, or a list of times")
         values = np.broadcast_to(alpha(times) - beta(times), (grid.n, len(times)))
         dims, data = grid.unflatten(values, "time")
         out = xr.DataArray(data, dims=dims, coords={**grid.coords, "time": times})
@@ -285,7 +285,7 @@ class ElasticSDE(Spec):
     def check_memory(self) -> None:
         """A ValueError if matrices over all classes, and features where they mix, are larger than the memory."""
         size = 1.0 * self.n_classes * (1 if self.isotropic else int(self.n_features or 1))
-        checks.check_memory("ElasticSDE.n_classes", self.n_classes, 4 * self.grid().n * size**2)
+        specs.check_memory("ElasticSDE.n_classes", self.n_classes, 4 * self.grid().n * size**2)
 
     def blocks(self) -> np.ndarray:
         """H as an array (K, K, p, p) of blocks H_kl."""
@@ -364,10 +364,10 @@ def drift_matrix(effects: np.ndarray, blocks: np.ndarray | None, weights: Any, m
     [[1.5, 0.25], [0.75, 0.5]]
     """
     effects, mixing, weights = (
-        checks.check_array(f"drift_matrix: {name}", value)
+        specs.check_array(f"drift_matrix: {name}", value)
         for name, value in (("effects", effects), ("mixing", mixing), ("weights", weights))
     )
-    blocks = None if blocks is None else checks.check_array("drift_matrix: blocks", blocks)
+    blocks = None if blocks is None else specs.check_array("drift_matrix: blocks", blocks)
     k = len(weights) if weights.ndim == 1 else 0
     if (
         effects.shape != (k, k)
@@ -411,8 +411,8 @@ def mixed_logits(n_classes: int, own: Any) -> np.ndarray:
     >>> mixed_logits(3, 1.0)[0, 2].round(3).tolist()
     [[0.167, 0.167, -0.333], [0.167, 0.167, -0.333], [-0.333, -0.333, 0.667]]
     """
-    k, share = checks.check_int("mixed_logits: n_classes", n_classes, 2), checks.check_array("mixed_logits: own", own)
-    checks.check_memory("mixed_logits: n_classes", k, k**4)
+    k, share = specs.check_int("mixed_logits: n_classes", n_classes, 2), specs.check_array("mixed_logits: own", own)
+    specs.check_memory("mixed_logits: n_classes", k, k**4)
     if share.ndim == 0:
         if not 0 <= share <= 1:
             raise ValueError(f"mixed_logits: own = {own!r}: must be a share between 0 and 1, or an array of shares")

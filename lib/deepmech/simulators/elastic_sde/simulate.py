@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import xarray as xr
 
-from deepmech.core import checks
+from deepmech.core import specs
 from deepmech.core.compiled import INSIDE, KERNEL, Floats, Ints, Keys, Word, njit
 from deepmech.core.labels import ParameterGrid
 from deepmech.core.random import LOW, S32, Stream, box_muller, philox, stream_id
@@ -72,7 +72,7 @@ def simulate(
     began = time.perf_counter()
     t, x0, first, streams = beginnings("simulate", model, times, start, n_samples, n_runs, start_spread, seed)
     known = isinstance(mean, str) and mean in ("samples", "infinite")
-    checks.check("simulate: mean", mean, known, "'samples' or 'infinite'")
+    specs.check("simulate: mean", mean, known, "'samples' or 'infinite'")
     grid = model.grid()
     out = np.empty((grid.n, n_runs, len(t), *first.shape[1:]))
     _exact(model, grid, t, x0, first, streams, mean == "samples", out)
@@ -170,9 +170,9 @@ def train_discrete(
     """
     began = time.perf_counter()
     t, x0, first, streams = beginnings("train_discrete", model, times, start, n_samples, n_runs, start_spread, seed)
-    step = checks.check_real("train_discrete: step", step, np.nextafter(0, 1), allowed="positive and finite")
-    number = checks.check_steps("train_discrete: step", step, float(t[-1]) / step)
-    checks.check_memory("train_discrete: step", step, 1.0 * number * (model.grid().n * (2 + n_runs / 8) + 1))
+    step = specs.check_real("train_discrete: step", step, np.nextafter(0, 1), allowed="positive and finite")
+    number = specs.check_steps("train_discrete: step", step, float(t[-1]) / step)
+    specs.check_memory("train_discrete: step", step, 1.0 * number * (model.grid().n * (2 + n_runs / 8) + 1))
     marks = np.rint(t / step).astype(np.int64)
     if not np.allclose(marks * step, t, rtol=1e-9):
         raise ValueError(f"train_discrete: times must be multiples of step = {step}; nearest are {marks * step}")

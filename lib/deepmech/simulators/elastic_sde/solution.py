@@ -13,7 +13,7 @@ import xarray as xr
 from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 
-from deepmech.core import checks
+from deepmech.core import specs
 from deepmech.core.compiled import INSIDE, KERNEL, njit
 from deepmech.core.labels import ParameterGrid, with_attrs
 from deepmech.core.provenance import attributes
@@ -237,15 +237,15 @@ def _root(cov: np.ndarray) -> np.ndarray:
 
 
 def checked_times(times: Any) -> np.ndarray:
-    t = np.atleast_1d(checks.check_array("times", times, "finite, rising and from 0 on"))
+    t = np.atleast_1d(specs.check_array("times", times, "finite, rising and from 0 on"))
     if t.ndim != 1 or t.size == 0 or not np.isfinite(t).all() or t[0] < 0 or np.any(np.diff(t) <= 0):
         raise ValueError(f"times = {np.asarray(times).tolist()!r}: must be finite, rising and from 0 on")
     return t
 
 
 def checked_start(model: ElasticSDE, start: Any) -> np.ndarray:
-    checks.check_type("model", model, ElasticSDE)
-    x = checks.check_array("start", start)
+    specs.check_type("model", model, ElasticSDE)
+    x = specs.check_array("start", start)
     if x.shape != (model.n_classes, model.n_features) or not np.isfinite(x).all():
         raise ValueError(
             f"start has shape {x.shape}: give one finite mean per class and feature, "
@@ -261,11 +261,11 @@ def beginnings(
     t, x0 = checked_times(times), checked_start(model, start)
     least = {"n_samples": 1, "n_runs": 1, "seed": 0}
     given = {"n_samples": n_samples, "n_runs": n_runs, "seed": seed}
-    n_samples, n_runs, seed = (checks.check_int(f"{caller}: {name}", given[name], least[name]) for name in given)
+    n_samples, n_runs, seed = (specs.check_int(f"{caller}: {name}", given[name], least[name]) for name in given)
     name, value = max(("n_samples", n_samples), ("n_runs", n_runs), key=lambda size: size[1])
-    checks.check_memory(f"{caller}: {name}", value, n_samples * n_runs * (len(t) * model.grid().n + 1) * x0.size)
+    specs.check_memory(f"{caller}: {name}", value, n_samples * n_runs * (len(t) * model.grid().n + 1) * x0.size)
     model.check_memory()
-    start_spread = checks.check_real(f"{caller}: start_spread", start_spread, 0, allowed="a number, zero or positive")
+    start_spread = specs.check_real(f"{caller}: start_spread", start_spread, 0, allowed="a number, zero or positive")
     streams = [Stream.of("elastic_sde", seed, run) for run in range(n_runs)]
     shape = (len(x0), n_samples, x0.shape[1])
     return t, x0, np.stack([x0[:, None] + start_spread * s.normal("start", 0, shape) for s in streams]), streams
@@ -333,8 +333,8 @@ def tabulated_paths(
     kind = complex if any(map(np.iscomplexobj, given)) else float
     a, b, x, first, second = (np.ascontiguousarray(z, dtype=kind) for z in given)
     step, substeps = (
-        checks.check_real("tabulated_paths: step", step),
-        checks.check_int("tabulated_paths: substeps", substeps),
+        specs.check_real("tabulated_paths: step", step),
+        specs.check_int("tabulated_paths: substeps", substeps),
     )
     if a.shape != b.shape or a.ndim != 1 or first.shape != second.shape or first.shape != (x.size, x.size):
         raise ValueError(

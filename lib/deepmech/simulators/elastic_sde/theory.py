@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 from scipy.special import comb, log_ndtr
 
-from deepmech.core import checks
+from deepmech.core import specs
 from deepmech.core.labels import Number
 from deepmech.simulators.elastic_sde.model import ElasticSDE
 from deepmech.simulators.elastic_sde.solution import checked_times, mode_exponents
@@ -41,7 +41,7 @@ def separated_by_chance(n: int) -> float:
     >>> [round(separated_by_chance(n), 4) for n in (1, 2, 5)]
     [1.0, 0.3333, 0.0079]
     """
-    n = checks.check_int("separated_by_chance: n", n, 1, _MOST_POINTS)
+    n = specs.check_int("separated_by_chance: n", n, 1, _MOST_POINTS)
     return float(2 / comb(2 * n, n, exact=True))
 
 
@@ -70,12 +70,12 @@ def separation_probability(signal: Any, n: int) -> Any:
     >>> [round(float(p), 4) for p in separation_probability(np.array([0.0, 3.0, 8.0]), 5)]
     [0.0079, 0.7683, 1.0]
     """
-    n = checks.check_int("separation_probability: n", n, 1, _MOST_POINTS)
+    n = specs.check_int("separation_probability: n", n, 1, _MOST_POINTS)
     if isinstance(signal, xr.DataArray):
         return signal.copy(data=separation_probability(signal.values, n))
     # Many cells of a diagram share a value (0 and beyond 60 widths at the least): each is worked out once.
     s, back = np.unique(
-        np.clip(checks.check_array("separation_probability: signal", signal), -60, 60), return_inverse=True
+        np.clip(specs.check_array("separation_probability: signal", signal), -60, 60), return_inverse=True
     )
     u = np.linspace(-12, 12, 961)  # smooth and dying out at both ends: the rule's error falls exponentially
     log_density = np.log(n) - u * u / 2 - np.log(2 * np.pi) / 2 + (n - 1) * log_ndtr(-u)
@@ -120,9 +120,9 @@ def mean_over_noise(model: ElasticSDE, times: Any, distance: float = 1.0, start_
     >>> mean_over_noise(edge, [1.0, 1e6], start_spread=1.0).values.round(6).tolist()
     [1.0, 1.0]
     """
-    checks.check_type("mean_over_noise: model", model, ElasticSDE)
-    checks.check_real("mean_over_noise: distance", distance)
-    checks.check_real("mean_over_noise: start_spread", start_spread, 0, 1e150, allowed="a number from 0 to 1e150")
+    specs.check_type("mean_over_noise: model", model, ElasticSDE)
+    specs.check_real("mean_over_noise: distance", distance)
+    specs.check_real("mean_over_noise: start_spread", start_spread, 0, 1e150, allowed="a number from 0 to 1e150")
     if not model.isotropic or not model.symmetric:
         raise ValueError("mean_over_noise: needs structure='isotropic' and classes that are all alike")
     t, grid = checked_times(times), model.grid()
@@ -161,8 +161,8 @@ def critical_strength(n_classes: int, label_noise: Number = 0.0) -> Any:
     >>> critical_strength(3), critical_strength(3, 0.5), critical_strength(3, 2 / 3)
     (1.5, 6.0, inf)
     """
-    checks.check_int("critical_strength: n_classes", n_classes, 2, 2**53)
-    checks.check_numbers("critical_strength", label_noise=label_noise)
+    specs.check_int("critical_strength: n_classes", n_classes, 2, 2**53)
+    specs.check_numbers("critical_strength", label_noise=label_noise)
     kept = 1 - label_noise * n_classes / (n_classes - 1)
     if isinstance(kept, xr.DataArray):
         return xr.where(kept > 1e-12, n_classes / 2 / kept.where(kept > 1e-12, 1.0), np.inf)

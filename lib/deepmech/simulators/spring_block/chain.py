@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
-from deepmech.core import checks
+from deepmech.core import specs
 from deepmech.core.labels import Number, ParameterGrid, align
 from deepmech.core.specs import Spec
 
@@ -72,7 +72,7 @@ class Chain(Spec):
     def __post_init__(self) -> None:
         if isinstance(self.n_blocks, xr.DataArray):
             self.check("n_blocks", False, "one whole number: simulate chains of different lengths in separate calls")
-        checks.check_int("Chain.n_blocks", self.n_blocks, 1, 65536)
+        specs.check_int("Chain.n_blocks", self.n_blocks, 1, 65536)
         if (self.noise is None) == (self.noise_bar is None):
             both = "neither" if self.noise is None else "both"
             raise ValueError(

@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 from tqdm import tqdm
 
-from deepmech.core import checks
+from deepmech.core import specs
 from deepmech.core.labels import Number, ParameterGrid, with_attrs
 from deepmech.core.provenance import attributes, cores
 from deepmech.core.random import Stream, stream_id
@@ -88,9 +88,9 @@ def simulate(
            [0.34]])
     """
     grid, steps = _prepare(chain, t_end, dt, order, n_runs, truncation, noise_decay, record)
-    dt, seed = float(dt), checks.check_int("simulate: seed", seed, 0)
-    checks.check_bool("simulate: shared_noise", shared_noise)
-    x0 = np.zeros(chain.n_blocks) if start is None else checks.check_array("simulate: start", start)
+    dt, seed = float(dt), specs.check_int("simulate: seed", seed, 0)
+    specs.check_bool("simulate: shared_noise", shared_noise)
+    x0 = np.zeros(chain.n_blocks) if start is None else specs.check_array("simulate: start", start)
     if x0.shape != (chain.n_blocks,) or not np.isfinite(x0).all():
         raise ValueError(f"simulate: start has shape {x0.shape}: give {chain.n_blocks} finite positions, one per block")
     began = time.perf_counter()
@@ -163,32 +163,32 @@ def averaged(chain: Chain, t_end: float, dt: float = 0.01, record: Any = None) -
 def _prepare(
     chain: Chain, t_end: float, dt: float, order: str, n_runs: int, truncation: float | None, decay: Number, record: Any
 ) -> tuple[ParameterGrid, np.ndarray]:
-    checks.check_type("simulate: chain", chain, Chain)
+    specs.check_type("simulate: chain", chain, Chain)
     known = isinstance(order, str) and order in ORDERS
-    checks.check("simulate: order", order, known, f"one of {sorted(ORDERS)}")
-    dt = checks.check_real("simulate: dt", dt, np.nextafter(0, 1), allowed="positive and finite")
-    t_end = checks.check_real("simulate: t_end", t_end, dt, allowed="finite and at least one step dt")
-    n_runs = checks.check_int("simulate: n_runs", n_runs)
-    checks.check_memory("simulate: n_runs", n_runs, n_runs * (chain.n_blocks + 2))
-    bound = truncation is None or (checks.is_real(truncation) and truncation >= LEAST_TRUNCATION)
+    specs.check("simulate: order", order, known, f"one of {sorted(ORDERS)}")
+    dt = specs.check_real("simulate: dt", dt, np.nextafter(0, 1), allowed="positive and finite")
+    t_end = specs.check_real("simulate: t_end", t_end, dt, allowed="finite and at least one step dt")
+    n_runs = specs.check_int("simulate: n_runs", n_runs)
+    specs.check_memory("simulate: n_runs", n_runs, n_runs * (chain.n_blocks + 2))
+    bound = truncation is None or (specs.is_real(truncation) and truncation >= LEAST_TRUNCATION)
     allowed = f"at least {LEAST_TRUNCATION} standard deviations (numbers beyond it are drawn anew), or None"
-    checks.check("simulate: truncation", truncation, bound, allowed)
-    checks.check_numbers("simulate", noise_decay=decay)
+    specs.check("simulate: truncation", truncation, bound, allowed)
+    specs.check_numbers("simulate", noise_decay=decay)
     grid = chain.grid(noise_decay=decay)
     tau = grid.flat["noise_decay"]
     fades = bool(np.all(np.isfinite(tau)) and np.all(tau >= 0))
-    checks.check("simulate: noise_decay", decay, fades, "zero or positive, and finite")
+    specs.check("simulate: noise_decay", decay, fades, "zero or positive, and finite")
     limit, where = stability_bound(chain, order)
     stable = f"at most {limit:.6g}, beyond which the {order}-order steps are unstable ({where})"
-    checks.check("simulate: dt", dt, dt <= limit, stable)
-    n_steps = checks.check_steps("simulate: t_end", t_end, t_end / dt)
+    specs.check("simulate: dt", dt, dt <= limit, stable)
+    n_steps = specs.check_steps("simulate: t_end", t_end, t_end / dt)
     if record is None:
         return grid, np.array([n_steps])
-    times = np.atleast_1d(checks.check_array("simulate: record", record))
+    times = np.atleast_1d(specs.check_array("simulate: record", record))
     ok = times.ndim == 1 and times.size > 0 and bool(np.all((times >= 0) & (times <= t_end * (1 + 1e-12))))
-    checks.check("simulate: record", record, ok, f"times between 0 and t_end = {t_end}")
+    specs.check("simulate: record", record, ok, f"times between 0 and t_end = {t_end}")
     steps = np.unique(np.rint(times / dt).astype(np.int64))
-    checks.check_memory("simulate: n_runs", n_runs, n_runs * grid.n * len(steps) * (chain.n_blocks + 2))
+    specs.check_memory("simulate: n_runs", n_runs, n_runs * grid.n * len(steps) * (chain.n_blocks + 2))
     return grid, steps
 
 

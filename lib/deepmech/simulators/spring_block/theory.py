@@ -13,7 +13,7 @@ import numpy as np
 import xarray as xr
 from scipy.special import ndtr
 
-from deepmech.core import checks
+from deepmech.core import specs
 from deepmech.core.labels import Number, with_attrs
 from deepmech.simulators.spring_block.chain import ATTRS, Chain
 
@@ -45,7 +45,7 @@ def friction(force: Any, friction_right: Any, friction_left: Any) -> Any:
     >>> [float(friction(z, 0.1, 0.2)) for z in (-0.3, 0.05, 0.3)]
     [-0.09999999999999998, 0.0, 0.19999999999999998]
     """
-    force, friction_right, friction_left = checks.check_arrays(
+    force, friction_right, friction_left = specs.check_arrays(
         "friction", force=force, friction_right=friction_right, friction_left=friction_left
     )
     return np.maximum(force - friction_right, 0.0) + np.minimum(force + friction_left, 0.0)
@@ -82,7 +82,7 @@ def equilibrium(chain: Chain) -> xr.Dataset:
     >>> int(equilibrium(Chain(friction_right=0.11, noise=0.0)).n_moving)
     3
     """
-    checks.check_type("equilibrium: chain", chain, Chain)
+    specs.check_type("equilibrium: chain", chain, Chain)
     k, y, mu = (xr.DataArray(v) for v in (chain.stiffness, chain.target, chain.friction_right))
     block = xr.DataArray(np.arange(chain.n_blocks + 2), dims="block")
     count = xr.DataArray(np.arange(chain.n_blocks + 1), dims="count")
@@ -135,7 +135,7 @@ def averaged_friction_force(force: Any, friction_right: Any, friction_left: Any,
     >>> abs(float(averaged_friction_force((0.1 - 0.3) / 2, 0.1, 0.3, 0.5))) < 1e-15
     True
     """
-    force, friction_right, friction_left, noise_bar = checks.check_arrays(
+    force, friction_right, friction_left, noise_bar = specs.check_arrays(
         "averaged_friction_force", force=force, friction_right=friction_right, friction_left=friction_left,
         noise_bar=noise_bar,
     )  # fmt: skip
@@ -171,7 +171,7 @@ def effective_friction(force: Any, friction_right: Any, friction_left: Any, nois
     -0.1
     """
     given = {"force": force, "friction_right": friction_right, "friction_left": friction_left, "noise_bar": noise_bar}
-    force, right, left, scale = np.broadcast_arrays(*checks.check_arrays("effective_friction", **given))
+    force, right, left, scale = np.broadcast_arrays(*specs.check_arrays("effective_friction", **given))
     safe = np.where(scale > 0, scale, 1.0)
 
     def probability(gap: Any) -> Any:  # that the noise exceeds gap
@@ -210,7 +210,7 @@ def elastic_energy(position: xr.DataArray, stiffness: Number) -> xr.DataArray:
     0.25
     """
     if not isinstance(position, xr.DataArray) or "block" not in position.dims:
-        checks.raise_invalid("elastic_energy: position", position, "a labelled array with a dimension 'block'")
-    (position,) = checks.check_arrays("elastic_energy", position=position)
-    checks.check_numbers("elastic_energy", stiffness=stiffness)
+        specs.raise_invalid("elastic_energy: position", position, "a labelled array with a dimension 'block'")
+    (position,) = specs.check_arrays("elastic_energy", position=position)
+    specs.check_numbers("elastic_energy", stiffness=stiffness)
     return 0.5 * stiffness * (position.diff("block") ** 2).sum("block")

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deepmech.core import checks
+from deepmech.core import specs
 from deepmech.core.compiled import njit
 from deepmech.core.random import Stream
 from deepmech.core.specs import Spec
@@ -56,9 +56,9 @@ class BinaryGlass(Spec):
     friction: float = 1.0
 
     def __post_init__(self) -> None:
-        checks.check_int("BinaryGlass.n_particles", self.n_particles)
+        specs.check_int("BinaryGlass.n_particles", self.n_particles)
         for field in ("density", "time_step", "friction"):
-            checks.check_real(f"BinaryGlass.{field}", getattr(self, field), allowed="one finite number")
+            specs.check_real(f"BinaryGlass.{field}", getattr(self, field), allowed="one finite number")
         self.check("density", self.density > 0, "> 0")
         self.check("time_step", 0 < self.time_step <= 0.01, "> 0 and at most 0.01, or fast collisions go wrong")
         self.check("friction", self.friction > 0, "> 0")
@@ -96,7 +96,7 @@ class BinaryGlass(Spec):
         ((450,), np.True_)
         """
         slope = np.zeros(3 * self.n_particles)
-        x = np.ascontiguousarray(checks.check_array("BinaryGlass.energy: positions", positions))
+        x = np.ascontiguousarray(specs.check_array("BinaryGlass.energy: positions", positions))
         if x.shape != slope.shape:
             raise ValueError(f"BinaryGlass.energy: positions {x.shape}: give {slope.shape}, flat")
         return float(_energy(x, self.species, self.side, slope)), slope
@@ -150,9 +150,9 @@ class BinaryGlass(Spec):
         >>> melted.shape, bool(np.allclose(melted.reshape(-1, 3).mean(0), x.reshape(-1, 3).mean(0)))
         ((450,), True)
         """
-        checks.check_type("molecular_dynamics: stream", stream, Stream)
-        x = np.array(checks.check_array("molecular_dynamics: positions", positions))
-        temperatures = checks.check_array("molecular_dynamics: temperatures", temperatures)
+        specs.check_type("molecular_dynamics: stream", stream, Stream)
+        x = np.array(specs.check_array("molecular_dynamics: positions", positions))
+        temperatures = specs.check_array("molecular_dynamics: temperatures", temperatures)
         good = temperatures.ndim == 1 and temperatures.size > 0 and bool((temperatures >= 0).all())
         if x.shape != (3 * self.n_particles,) or not good:
             raise ValueError(

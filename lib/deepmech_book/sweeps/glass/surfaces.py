@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize
 
-from deepmech.core import checks
+from deepmech.core import specs
 
 Value = Callable[[np.ndarray], float]
 Gradient = Callable[[np.ndarray], np.ndarray]
@@ -50,7 +50,7 @@ class Plane:
         >>> plane.place(np.array([2.0, 0, 5])).round(3).tolist()
         [1.0, -0.333]
         """
-        points = checks.check_array("Plane.through: points", points)
+        points = specs.check_array("Plane.through: points", points)
         if points.ndim != 2 or len(points) != 3 or not np.isfinite(points).all():
             raise ValueError(f"Plane.through: points have shape {points.shape}: give three finite points, (3, n)")
         along = points[2] - points[0]
