@@ -15,7 +15,7 @@ from deepmech import over
 from deepmech.core.random import Stream
 from deepmech.trainers import CNN, MLP, SingleSample, Training, train, train_lenet
 from deepmech.trainers.langevin import Dynamics, Preparation, log_times, prepare, walk
-from deepmech.trainers.samples import validate_data, validate_signs
+from deepmech.trainers.run import validate_data, validate_signs
 
 CLOUDS = clusters(60, 4, 3)
 STREAM = Stream.of("front door", 0)

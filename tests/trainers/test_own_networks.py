@@ -21,7 +21,7 @@ from deepmech import over
 from deepmech.core import specs
 from deepmech.core.random import Stream
 from deepmech.trainers import CNN, MLP, Dynamics, Preparation, SingleSample, Training, prepare, train, train_lenet, walk
-from deepmech.trainers.samples import fingerprint, validate_data
+from deepmech.trainers.run import fingerprint, validate_data
 
 X = Stream.of("own").normal("x", 0, (30, 4)).astype("float32")
 Y = np.arange(30) % 3

@@ -23,8 +23,7 @@ from deepmech.core.specs import Spec
 from deepmech.metrics.glass import MOTILITY_EDGES, displacement_sums, motility
 from deepmech.trainers.engines.compiled.langevin import TYPES, CompiledWalk, initial, layer_sizes
 from deepmech.trainers.engines.torch_walk import TorchWalk
-from deepmech.trainers.run import TrainerRun, record_steps, require_spec
-from deepmech.trainers.samples import validate_signs
+from deepmech.trainers.run import TrainerRun, record_steps, require_spec, validate_signs
 
 ENDS = ("finished", "diverged")
 DIVERGED = 1e6
@@ -304,7 +303,7 @@ def walk(
     ------
     ValueError
         If times, labels or names do not fit, or the data are not fit to be trained on
-        (:func:`deepmech.trainers.samples.validate_data`).
+        (:func:`deepmech.trainers.run.validate_data`).
 
     Examples
     --------

@@ -12,8 +12,7 @@ from deepmech.core import specs
 from deepmech.core.labels import Number
 from deepmech.core.random import Stream
 from deepmech.trainers.engines.compiled.lenet import CompiledLeNet, padded
-from deepmech.trainers.run import TrainerRun, record_steps, require_spec
-from deepmech.trainers.samples import Samples, validate_data
+from deepmech.trainers.run import Samples, TrainerRun, record_steps, require_spec, validate_data
 from deepmech.trainers.specs import SingleSample, layer_weights
 
 SIDE = 32
@@ -81,7 +80,7 @@ def train_lenet(
     Raises
     ------
     ValueError
-        If labels clash, or the data are not fit to be trained on (:func:`deepmech.trainers.samples.validate_data`) or
+        If labels clash, or the data are not fit to be trained on (:func:`deepmech.trainers.run.validate_data`) or
         are no images of 32×32.
 
     Examples

@@ -19,8 +19,7 @@ from deepmech.metrics.separation import ClassMoments, data_separation
 from deepmech.trainers.engines.compiled.mlp import CompiledMLP, unsupported
 from deepmech.trainers.engines.torch_func import TorchEnsemble
 from deepmech.trainers.modules import require_new
-from deepmech.trainers.run import TrainerRun, record_steps, require_spec
-from deepmech.trainers.samples import Samples, validate_data
+from deepmech.trainers.run import Samples, TrainerRun, record_steps, require_spec, validate_data
 from deepmech.trainers.specs import CNN, MLP, FactoryNetwork, Member, Training
 
 Array = np.ndarray | torch.Tensor
@@ -159,7 +158,7 @@ def train(
     Raises
     ------
     ValueError
-        If labels clash, the data are not fit to be trained on (:func:`deepmech.trainers.samples.validate_data`) or do
+        If labels clash, the data are not fit to be trained on (:func:`deepmech.trainers.run.validate_data`) or do
         not fit the specs, an engine does not know what is asked of it, or a name is unknown.
 
     Examples
