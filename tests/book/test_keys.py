@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from deepmech.core.files import write_whole
+from deepmech.sweeps.store import write_whole
 from deepmech_book import RECORD
 from deepmech_book.build import execution, keys
 from deepmech_book.build.execution import NotebookFailed
@@ -110,7 +110,7 @@ def test_killed_while_writing(tmp_path):
     """Whenever the writer is killed, the file is one of the texts it wrote, from first letter to last."""
     path = tmp_path / "result.txt"
     code = (
-        "import sys; from pathlib import Path; from deepmech.core.files import write_whole\n"
+        "import sys; from pathlib import Path; from deepmech.sweeps.store import write_whole\n"
         "for i in range(10**6): write_whole(Path(sys.argv[1]), str(i % 10) * 300_000)"
     )
     pause = random.Random(0)

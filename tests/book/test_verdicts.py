@@ -10,7 +10,7 @@ from miniature import ROOT, notebook_text, write_notebooks
 
 from deepmech import cli
 from deepmech.core.estimates import Estimate
-from deepmech.core.files import write_whole
+from deepmech.sweeps.store import write_whole
 from deepmech_book import claims
 from deepmech_book.build import site, verdicts
 from deepmech_book.build.sources import BookError

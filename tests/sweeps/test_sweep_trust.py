@@ -44,8 +44,8 @@ HONEST = "deepmech.sweeps.example:powers"
 FORGED = [
     "hostile_here:compute", "subprocess:call", "os:system", "builtins:exec", "builtins:print", "shutil:rmtree",
     "deepmech.cli:main", "deepmech.core.specs:import_object", "deepmech_book.sweeps.shipped:publish",
-    "deepmech_book.sweeps.verification:verify", "deepmech.core.files:write_whole", "deepmech.sweeps.store:write_netcdf",
-    "deepmech.sweeps.run:compute_cells",
+    "deepmech_book.sweeps.verification:verify", "deepmech.sweeps.store:write_whole",
+    "deepmech.sweeps.store:write_netcdf", "deepmech.sweeps.run:compute_cells",
     "deepmech.sweeps.sweep:importlib", "deepmech.core.provenance:remember", "deepmech:train", "deepmech:Sweep",
     "deepmech.sweeps.example:np", "deepmech.nowhere:powers", "deepmech_book.sweeps.shipped:result",
     "deepmechx:powers", HONEST,

@@ -22,8 +22,6 @@ from typing import Any, Literal
 import numpy as np
 import pooch
 
-from deepmech.core.files import TEMPORARY
-
 __all__ = [
     "BUNDLED", "GEOMNIST", "SOURCES", "DataCorruptError", "DataError", "DataMissingError", "Source", "SourceFile",
     "advice", "cli_fetch", "cli_status", "data_directory", "fetch", "read_file", "require_name",
@@ -311,7 +309,7 @@ def fetch(source: Source) -> None:
         name, sha = source.archive
         members = [f"{source.folder}/{file.name}" for file in absent]
         data_directory().mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=TEMPORARY, dir=data_directory()) as temporary:
+        with tempfile.TemporaryDirectory(prefix=".fetching-", dir=data_directory()) as temporary:
             _download(source, Path(temporary, name), f"sha256:{sha}", processor=pooch.Untar(members, extract_dir="."))
             for file, path in absent.items():
                 path.parent.mkdir(parents=True, exist_ok=True)

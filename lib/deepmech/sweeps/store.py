@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import secrets
 import sys
@@ -25,14 +26,46 @@ import xarray as xr
 from filelock import FileLock, Timeout
 
 from deepmech.core import specs
-from deepmech.core.files import TEMPORARY, replace_file, write_whole
 
 CHUNK = re.compile(r"cells-(\d+)-(\d+)-([0-9a-f]{16})\.nc")
 HOUR = 3600.0
+#: How the names of unfinished files begin.
+TEMPORARY = ".writing-"
 
 
 class DamagedChunkWarning(UserWarning):
     """A chunk file was damaged or belongs to another sweep; its cells are computed again."""
+
+
+@contextmanager
+def atomically(path: Path) -> Iterator[Path]:
+    """A temporary path beside ``path`` that becomes ``path`` in one step if the block succeeds, and vanishes if not."""
+    temporary = path.parent / f"{TEMPORARY}{secrets.token_hex(6)}{path.suffix}"
+    try:
+        yield temporary
+        replace_file(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def replace_file(temporary: Path, path: Path) -> None:
+    """Flush a finished file to disk, give it its final name, and flush the directory's entry too."""
+    with temporary.open("rb+") as file:
+        os.fsync(file.fileno())
+    os.replace(temporary, path)
+    if os.name == "posix":  # Windows opens no folders, and writes their entries itself
+        handle = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Write ``content`` so that ``path`` never holds half of it; text as UTF-8."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomically(path) as temporary:
+        temporary.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
 def checksum(path: Path) -> str:

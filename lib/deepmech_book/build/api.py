@@ -31,7 +31,6 @@ PACKAGES = ("metrics", "simulators", "trainers", "plots", "data", "sweeps", "cor
 #: What nobody calls from outside: engines, the command line, and the plumbing below.
 _INSIDE = (
     "deepmech.core.compiled",
-    "deepmech.core.files",
     "deepmech.metrics.layers",
     "deepmech.simulators.spring_block.kernels",
     "deepmech.trainers.engines",

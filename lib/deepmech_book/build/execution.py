@@ -27,7 +27,7 @@ from papermill.engines import Engine, papermill_engines
 from traitlets.config import Config
 
 from deepmech.core import provenance
-from deepmech.core.files import write_whole
+from deepmech.sweeps.store import write_whole
 from deepmech_book.build import keys
 from deepmech_book.build.kernels import MARK, SAID, Forked, Server, end
 from deepmech_book.build.sources import BookError, Checkout, Source, format_duration, replace_parameters, short

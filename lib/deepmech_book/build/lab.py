@@ -11,7 +11,7 @@ from typing import Any
 
 import nbformat
 
-from deepmech.core.files import write_whole
+from deepmech.sweeps.store import write_whole
 from deepmech_book.build.notebooks import Say
 from deepmech_book.build.sources import BookError, Checkout
 

@@ -23,8 +23,8 @@ import filelock
 import yaml
 
 import deepmech
-from deepmech.core.files import write_whole
 from deepmech.core.specs import digest
+from deepmech.sweeps.store import write_whole
 from deepmech_book import RECORD
 from deepmech_book.build import api, gallery, keys, pages, verdicts
 from deepmech_book.build.notebooks import PageRun, Say

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from deepmech.core.files import write_whole
+from deepmech.sweeps.store import write_whole
 from deepmech_book import claims
 from deepmech_book.build.notebooks import Say
 from deepmech_book.build.sources import BookError

@@ -6,6 +6,7 @@ import base64
 import html
 import inspect
 import json
+import os
 import re
 import webbrowser
 from collections.abc import Callable, Sequence
@@ -17,8 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from deepmech.core.files import write_new
 from deepmech.core.random import Stream
+from deepmech.sweeps.store import write_whole
 from deepmech_book import explorers
 
 __all__ = [
@@ -282,3 +283,11 @@ def in_page(
         for name, step in steps.items()
     }
     return {**facts, "axes": list(axes.values()), "seeds": data.sizes["seed"], "variables": taken}
+
+
+def write_new(path: Path, content: str | bytes) -> None:
+    """As :func:`write_whole`, but a FileExistsError where something else stands at ``path`` already."""
+    new = content.encode() if isinstance(content, str) else content
+    if os.path.lexists(path) and not (path.is_file() and not path.is_symlink() and path.read_bytes() == new):
+        raise FileExistsError(f"{path} is there already, and something else: move it away, or name another file")
+    write_whole(path, new)

@@ -21,8 +21,7 @@ import xarray as xr
 from filelock import FileLock
 
 from deepmech.core import provenance, specs
-from deepmech.core.files import write_whole
-from deepmech.sweeps.store import checksum
+from deepmech.sweeps.store import checksum, write_whole
 
 #: The record, beside the files.
 FILE = "record.json"

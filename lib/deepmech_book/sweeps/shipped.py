@@ -18,9 +18,8 @@ from typing import Any
 
 import xarray as xr
 
-from deepmech.core.files import atomically
 from deepmech.sweeps import Sweep, run, sweep_of
-from deepmech.sweeps.store import checksum, read_netcdf, write_netcdf
+from deepmech.sweeps.store import atomically, checksum, read_netcdf, write_netcdf
 from deepmech_book.sweeps import record
 from deepmech_book.sweeps.record import StaleError
 
