@@ -60,7 +60,7 @@ def test_a_section_has_pages_or_a_reason(make, told):
 
 def test_equations_are_listed_with_the_objects_whose_documentation_cites_them():
     found = citations()
-    assert "deepmech.simulators.spring_block.theory.averaged_friction_force" in found["A"]["", 8]
+    assert "deepmech.simulators.spring_block.chain.averaged_friction_force" in found["A"]["", 8]
     assert "deepmech.metrics.elasticity.tail_index" in found["B"]["D", 19]
     assert "deepmech.simulators.brownian.well_overlap" in found["C"]["F", 6]
     assert all(pkgutil.resolve_name(name).__doc__ for of in found.values() for names in of.values() for name in names)

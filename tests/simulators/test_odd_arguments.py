@@ -51,7 +51,7 @@ CALLS = {
     "effective friction": (spring_block.effective_friction, FORCES | {"noise_bar": 0.1}),
     "elastic model": (lambda **a: elastic_sde.ElasticSDE(**a).gap(1.0), {
         "intra": 1.0, "inter": 0.0, "n_classes": 2, "n_features": 1, "structure": "isotropic", "noise": 1.0,
-        "class_weights": None, "label_mixing": None, "effect_matrix": None,
+        "class_weights": None, "label_mixing": 0.0,
     }),
     "power law": (lambda **a: elastic_sde.ElasticSDE(intra=elastic_sde.PowerLaw(**a)).gap(1.0), {
         "scale": 1.0, "exponent": 1.0, "offset": 0.0,

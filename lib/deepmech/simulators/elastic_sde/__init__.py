@@ -13,12 +13,13 @@
 from deepmech import simulators
 from deepmech.simulators.elastic_sde.model import ElasticSDE, PowerLaw, drift_matrix, mixed_logits
 from deepmech.simulators.elastic_sde.simulate import simulate, train_discrete
-from deepmech.simulators.elastic_sde.solution import mean_solution, tabulated_paths
-from deepmech.simulators.elastic_sde.theory import (
+from deepmech.simulators.elastic_sde.solution import (
     critical_strength,
     mean_over_noise,
+    mean_solution,
     separated_by_chance,
     separation_probability,
+    tabulated_paths,
 )
 
 simulators.simulate.register(ElasticSDE, simulate)

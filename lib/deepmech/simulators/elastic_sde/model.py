@@ -155,17 +155,13 @@ class ElasticSDE(Spec):
         says.
     structure : str or array_like
         H: ``"isotropic"`` (H_kl = 1, the I-model), ``"logits"`` (H_kl = d_l d_lᵀ/|d_l|² with d_l = e_l − 1/K,
-        Eq. 8, the L-model, p = K), or an array (K, K, p, p) of blocks or (Kp, Kp).
+        Eq. 8, the L-model, p = K), or an array (K, K, p, p) of blocks.
     noise : number or DataArray
         σ ≥ 0: feature × time^−½.
     class_weights : array_like, optional
         p_c, K positive numbers that add up to 1; None for balanced classes.
-    label_mixing : number, DataArray or array_like, optional
-        P: None for true labels; a number or labelled array p_err, the fraction of each class whose labels
-        are spread evenly over the other classes; or a (K, K) array with rows (true class) that add up to 1.
-    effect_matrix : array_like, optional
-        a constant factor (K, K) on E, element by element, for effects that differ between pairs of classes
-        (App. E).
+    label_mixing : number or DataArray
+        p_err, the fraction of each class whose labels are spread evenly over the other classes, which makes P.
 
     Examples
     --------
@@ -182,17 +178,14 @@ class ElasticSDE(Spec):
     structure: Any = "isotropic"
     noise: Number = 1.0
     class_weights: Any = None
-    label_mixing: Any = None
-    effect_matrix: Any = None
+    label_mixing: Number = 0.0
 
     def __post_init__(self) -> None:
         specs.check_int("ElasticSDE.n_classes", self.n_classes, 2)
         if isinstance(self.structure, str):
             self.check("structure", self.structure in STRUCTURES, f"one of {STRUCTURES} or an array")
         else:
-            self._check_table(
-                "structure", None, f"one of {STRUCTURES} or an array of blocks", lambda h: h.ndim in (2, 4)
-            )
+            self._check_table("structure", None, f"one of {STRUCTURES} or an array of blocks", lambda h: h.ndim == 4)
         if self.n_features is None:
             object.__setattr__(self, "n_features", self._features_of_structure())
         k, p = self.n_classes, self.n_features
@@ -201,9 +194,9 @@ class ElasticSDE(Spec):
         if self._named("logits"):
             self.check("n_features", p == k, f"n_classes = {k} in the logits structure (one logit per class)")
         if not isinstance(self.structure, str):
-            shape, shapes = np.shape(self.structure), ((k, k, p, p), (k * p, k * p))
-            words = f"one of {STRUCTURES}, or blocks of shape {shapes[0]} or {shapes[1]}, not {shape}"
-            self.check("structure", shape in shapes, words)
+            shape = np.shape(self.structure)
+            words = f"one of {STRUCTURES}, or blocks of shape {(k, k, p, p)}, not {shape}"
+            self.check("structure", shape == (k, k, p, p), words)
         for field in ("intra", "inter"):
             value = getattr(self, field)
             if not isinstance(value, PowerLaw):
@@ -216,15 +209,7 @@ class ElasticSDE(Spec):
         if self.class_weights is not None:
             allowed = f"{k} positive numbers that add up to 1"
             self._check_table("class_weights", (k,), allowed, lambda w: (w > 0).all() and abs(w.sum() - 1) < 1e-9)
-        if self.label_mixing is not None and self.labels_mixed_evenly:
-            self.check_numbers("label_mixing")
-            mixed = self.label_mixing
-            self.check("label_mixing", (mixed >= 0) & (mixed <= 1), "between 0 and 1 (a fraction of labels)")
-        elif self.label_mixing is not None:
-            allowed = f"a number, or a ({k}, {k}) matrix of non-negative rows that add up to 1"
-            self._check_table("label_mixing", (k, k), allowed, lambda m: (m >= 0).all() and np.allclose(m.sum(1), 1))
-        if self.effect_matrix is not None:
-            self._check_table("effect_matrix", (k, k), f"a finite ({k}, {k}) matrix")
+        self.check_between("label_mixing", 0, np.nextafter(1, 2), "between 0 and 1 (a fraction of labels)")
         self.grid()
 
     def _check_table(
@@ -241,7 +226,7 @@ class ElasticSDE(Spec):
     def _features_of_structure(self) -> int:
         if isinstance(self.structure, str):
             return self.n_classes if self._named("logits") else 1
-        return max(1, np.shape(self.structure)[-1] // (self.n_classes if np.ndim(self.structure) == 2 else 1))
+        return max(1, np.shape(self.structure)[-1])
 
     @property
     def isotropic(self) -> bool:
@@ -249,22 +234,14 @@ class ElasticSDE(Spec):
         return self._named("isotropic")
 
     @property
-    def labels_mixed_evenly(self) -> bool:
-        """Whether labels are true or mixed by one number."""
-        mixing = self.label_mixing
-        return mixing is None or isinstance(mixing, xr.DataArray) or specs.is_real(mixing)
-
-    @property
     def symmetric(self) -> bool:
-        """Whether all classes are alike: balanced, labels true or evenly mixed, no effect matrix."""
-        return self.class_weights is None and self.effect_matrix is None and self.labels_mixed_evenly
+        """Whether all classes are alike: balanced, as true and evenly mixed labels are."""
+        return self.class_weights is None
 
     def grid(self, **more: Number) -> ParameterGrid:
         """All numbers of the model (and of ``more``) broadcast to one flat grid."""
-        fields = {**grid_fields("intra", self.intra), **grid_fields("inter", self.inter), "noise": self.noise}
-        if self.labels_mixed_evenly:
-            fields["label_mixing"] = 0.0 if self.label_mixing is None else self.label_mixing
-        return align("ElasticSDE", **fields, **more)
+        fields = {**grid_fields("intra", self.intra), **grid_fields("inter", self.inter)}
+        return align("ElasticSDE", **fields, noise=self.noise, label_mixing=self.label_mixing, **more)
 
     def rates(self, grid: ParameterGrid | None = None) -> tuple[tuple[Rate, Rate], tuple[Rate, Rate]]:
         """(α, A) and (β, B) as functions of an array of times, for all members at once."""
@@ -295,14 +272,11 @@ class ElasticSDE(Spec):
             return np.broadcast_to(np.eye(p), (k, k, p, p)).copy()
         if self._named("logits"):
             return mixed_logits(k, 1.0)
-        h = np.asarray(self.structure, float)
-        return h if h.ndim == 4 else h.reshape(k, p, k, p).transpose(0, 2, 1, 3)
+        return np.asarray(self.structure, float)
 
     def mixing(self, grid: ParameterGrid) -> np.ndarray:
-        """P of every member, (n, K, K) or (1, K, K)."""
+        """P of every member, (n, K, K)."""
         k = self.n_classes
-        if not self.labels_mixed_evenly:
-            return np.asarray(self.label_mixing, float)[None]
         wrong = np.asarray(grid.flat["label_mixing"], float)[:, None, None]
         return (1 - wrong) * np.eye(k) + wrong / (k - 1) * (1 - np.eye(k))
 
@@ -312,17 +286,15 @@ class ElasticSDE(Spec):
         return np.full(k, 1 / k) if self.class_weights is None else np.asarray(self.class_weights, float)
 
     def drift_parts(self, grid: ParameterGrid) -> tuple[np.ndarray, np.ndarray]:
-        """M = α(t) M_α + β(t) M_β: the two parts, (n, d, d) each or with n = 1.
+        """M = α(t) M_α + β(t) M_β: the two parts, (n, d, d) each.
 
         d = K where H is isotropic (features do not mix) and Kp otherwise.
         """
         k = self.n_classes
-        factor = np.ones((k, k)) if self.effect_matrix is None else np.asarray(self.effect_matrix, float)
         blocks = None if self.isotropic else self.blocks()
-        parts = [
-            drift_matrix(e * factor, blocks, self.weights(), self.mixing(grid)) for e in (np.eye(k), 1 - np.eye(k))
-        ]
-        return parts[0], parts[1]
+        weights, mixing = self.weights(), self.mixing(grid)
+        intra, inter = (drift_matrix(e, blocks, weights, mixing) for e in (np.eye(k), 1 - np.eye(k)))
+        return intra, inter
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> ElasticSDE:

@@ -179,11 +179,10 @@ def train_discrete(
     grid = model.grid()
     clock = np.arange(marks[-1]) * step
     rates = [np.ascontiguousarray(np.broadcast_to(r(clock), (grid.n, len(clock)))) for r, _ in model.rates(grid)]
-    mixing = np.broadcast_to(np.cumsum(model.mixing(grid), axis=2), (grid.n, *(2 * (model.n_classes,))))
-    factor = np.ones((model.n_classes,) * 2) if model.effect_matrix is None else np.asarray(model.effect_matrix, float)
+    mixing = np.cumsum(model.mixing(grid), axis=2)
     noise = np.asarray(grid.flat["noise"], float) * np.sqrt(step)
     purposes = np.array([stream_id("drawn"), stream_id("discrete noise")], np.uint64)
-    blocks = model.blocks() * factor[:, :, None, None]
+    blocks = model.blocks()
     out = np.empty((grid.n, n_runs, len(t), *first.shape[1:]))
     drawn = np.empty((grid.n, n_runs, len(clock)), np.int8)
     for i in range(grid.n):

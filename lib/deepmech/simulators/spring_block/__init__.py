@@ -5,15 +5,15 @@ the other functions are the theory in closed form.
 """
 
 from deepmech import simulators
-from deepmech.simulators.spring_block.chain import Chain
-from deepmech.simulators.spring_block.simulate import averaged, simulate
-from deepmech.simulators.spring_block.theory import (
+from deepmech.simulators.spring_block.chain import (
+    Chain,
     averaged_friction_force,
     effective_friction,
     elastic_energy,
     equilibrium,
     friction,
 )
+from deepmech.simulators.spring_block.simulate import averaged, simulate
 
 simulators.simulate.register(Chain, simulate)
 

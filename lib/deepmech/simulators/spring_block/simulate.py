@@ -17,8 +17,7 @@ from deepmech.core.provenance import attributes, cores
 from deepmech.core.random import Stream, stream_id
 from deepmech.core.specs import encode
 from deepmech.simulators.spring_block import kernels
-from deepmech.simulators.spring_block.chain import ATTRS, Chain
-from deepmech.simulators.spring_block.theory import averaged_friction_force, elastic_energy
+from deepmech.simulators.spring_block.chain import ATTRS, Chain, averaged_friction_force, elastic_energy
 
 Order = Literal["first", "second", "langevin"]
 LEAST_TRUNCATION = 1e-3

@@ -26,7 +26,6 @@ def integrated(model: ElasticSDE, times: Any, x0: np.ndarray) -> np.ndarray:
     (alpha, _), (beta, _) = model.rates()
     mixing, p = model.mixing(model.grid())[0], model.weights()
     k = model.n_classes
-    factor = np.ones((k, k)) if model.effect_matrix is None else np.asarray(model.effect_matrix, float)
 
     def slope(t: float, y: np.ndarray) -> np.ndarray:
         x, same, other = y.reshape(k, -1), float(np.ravel(alpha(t))[0]), float(np.ravel(beta(t))[0])
@@ -34,7 +33,7 @@ def integrated(model: ElasticSDE, times: Any, x0: np.ndarray) -> np.ndarray:
         for j in range(k):
             for label in range(k):
                 seen = (p * mixing[:, label]) @ x
-                out[j] += factor[j, label] * (same if j == label else other) * blocks[j, label] @ seen
+                out[j] += (same if j == label else other) * blocks[j, label] @ seen
         return out.ravel()
 
     found = solve_ivp(slope, (0.0, times[-1]), np.ravel(x0), t_eval=times, method="LSODA", rtol=1e-10, atol=1e-12)
