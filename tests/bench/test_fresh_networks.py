@@ -1,6 +1,7 @@
 """The second and third prediction on generalisation: pairs, weights and sign errors where the truth is known."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 
@@ -121,11 +122,11 @@ def test_a_summary_of_parts_lies_between_the_band_of_coins_and_the_floor_of_twin
     assert low < 0.5 < high and 0.2 < column["the twin in place of the first network"] < 0.4
 
 
-def test_errors_by_environment_are_those_of_each_measure():
-    every = xr.DataArray([0.2, 0.4], {"environment": ["one", "two"]}, ["environment"])
-    found = {name: Judgement(scale * every, None, None, (), 2) for name, scale in (("a", 1), ("b", 2))}
-    table = tables.errors_by_environment(found)
-    assert table.dims == ("environment", "measure") and table.sel(measure="b", environment="two") == 0.8
+def test_mean_errors_are_those_of_each_leaderboard_with_their_intervals():
+    one = pd.DataFrame({"mean": [0.2, 0.4], "low": [0.1, 0.3], "high": [0.3, 0.6]}, index=["a", "b"])
+    means = tables.mean_errors({"one": one, "two": 2 * one}, ["b"])
+    assert means.value.sel(measure="b", rule="two") == 0.8 and means.value.dims == ("measure", "rule")
+    assert [end.sel(measure="b").values.tolist() for end in means.interval] == [[0.3, 0.6], [0.6, 1.2]]
 
 
 def test_the_least_worst_error_leaves_measures_of_held_out_samples_out():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import get_args
 
 import numpy as np
@@ -15,19 +15,18 @@ from deepmech_book.bench.fresh_networks import BEND, Pairs, Part, SignError, Tru
 from deepmech_book.bench.judge import Judgement
 from deepmech_book.bench.measures import HELD_OUT
 
-__all__ = ["by_part_and_truth", "errors_by_environment", "errors_of_parts", "least_worst", "mean_and_worst",
-           "summaries_of_parts"]  # fmt: skip
+__all__ = ["by_part_and_truth", "errors_of_parts", "least_worst", "mean_errors", "summaries_of_parts"]
 
 
-def mean_and_worst(table: pd.DataFrame) -> Estimate:
-    """Mean and worst sign error of each measure of a leaderboard, (measure, which).
+def mean_errors(tables: Mapping[str, pd.DataFrame], measures: Sequence[str]) -> Estimate:
+    """Mean sign errors of some measures in several leaderboards, by rule, (measure, rule)."""
+    names = {"measure": list(measures), "rule": list(tables)}
 
-    The worst has no interval: both its ends are the number itself.
-    """
-    names = {"measure": list(table.index), "which": ["mean", "worst"]}
-    numbers = [table[["mean", "worst"]].to_numpy()]
-    numbers += [np.c_[table[end], table["worst"]] for end in ("low", "high")]
-    value, low, high = (xr.DataArray(one, names, list(names)) for one in numbers)
+    def numbers(column: str) -> xr.DataArray:
+        rows = [[table.loc[measure, column] for table in tables.values()] for measure in measures]
+        return xr.DataArray(np.array(rows, float), names, list(names))
+
+    value, low, high = map(numbers, ("mean", "low", "high"))
     return Estimate(value, low, high)
 
 
@@ -62,12 +61,6 @@ def errors_of_parts(
         return xr.DataArray(np.array(rows), names, list(names))
 
     return Estimate(table(None), table(0), table(1)), found
-
-
-def errors_by_environment(found: Mapping[str, Judgement]) -> xr.DataArray:
-    """Sign errors of some measures in every environment, (environment, measure)."""
-    each = xr.concat([one.errors for one in found.values()], xr.Variable("measure", list(found)))
-    return each.transpose("environment", "measure")
 
 
 def summaries_of_parts(

@@ -291,7 +291,7 @@ def test_a_table_of_silent_weights_holds_their_displacements():
 
 
 def test_independent_networks_vary_by_what_independent_weights_do():
-    """χ₄ of binomial overlaps is Q(1 - Q); of networks all alike it is 0."""
+    """χ₄ of binomial overlaps is Q(1 - Q); of networks all alike it is 0, and of free walks in windows all alike."""
     run = made_up()
     weights, q = 500, run.overlap.values
     stream = Stream.of("binomial")
@@ -300,7 +300,11 @@ def test_independent_networks_vary_by_what_independent_weights_do():
     many = many.assign(overlap=(run.overlap.dims, np.stack(draws)), n_weights=many.n_weights * 0 + weights)
     chi, independent = shapes.fluctuations(many)
     inside = independent > 0.05
-    assert float((chi / independent).where(inside).mean()) == pytest.approx(1, abs=0.1)
+    assert float((chi.sel(kind="networks") / independent).where(inside).mean()) == pytest.approx(1, abs=0.1)
+    assert float(chi.sel(kind="free walks").max()) == pytest.approx(0, abs=1e-12)
+    wider = np.array([1.0, 1.1, 0.8, 1.3])[:, None] * np.ones((1, len(run.temperature)))
+    chi, _ = shapes.fluctuations(run.assign(sigma=run.sigma * wider))
+    assert float(chi.sel(kind="free walks").sel(temperature=0.1).max()) > 1
     chi, _ = shapes.fluctuations(run)
     assert float(chi.max()) == pytest.approx(0, abs=1e-12)
     assert bool(shapes.fluctuations(run.isel(seed=[0]))[0].isnull().all())

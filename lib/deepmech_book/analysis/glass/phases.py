@@ -128,16 +128,16 @@ def times_of_phases(runs: Mapping[str, xr.Dataset], e_fold: bool = False) -> xr.
     return beside({phase: times(run, level=level) for phase, run in runs.items()}, "phase")
 
 
-def free_overlaps(run: xr.Dataset) -> xr.DataArray:
-    """The overlap of free walks at each temperature, in the paper's window of every initial condition."""
-    sizes = window_size(run).transpose("seed", "temperature")
+def free_overlaps(run: xr.Dataset, window: int = PAPER_WINDOW) -> xr.DataArray:
+    """The overlap of free walks at each temperature, in one of the recorded windows of every initial condition."""
+    sizes = window_size(run, window).transpose("seed", "temperature")
     at = list(enumerate(run.temperature.values))
     rows = [[free_overlap(run.time.values, row[k], diffusion(float(t))) for k, t in at] for row in sizes.values]
     return xr.DataArray(rows, {**sizes.coords, "time": run.time}, ("seed", "temperature", "time"))
 
 
 def beside_free_walks(
-    run: xr.Dataset, temperatures: Sequence[float] | None = None
+    run: xr.Dataset, temperatures: Sequence[float] | None = None, window: int = PAPER_WINDOW
 ) -> tuple[xr.DataArray, xr.DataArray]:
     """Mean overlaps of a phase over ``temperature`` and ``time``, and those of free walks where T > 0 (Fig. 2(b)).
 
@@ -147,10 +147,12 @@ def beside_free_walks(
         Walks of one phase.
     temperatures : sequence of float, optional
         Those shown; by default all.
+    window : int
+        Which of the recorded windows; −1 is the finest.
     """
     shown = run if temperatures is None else run.sel(temperature=list(temperatures))
-    free = free_overlaps(shown).mean("seed")
-    return overlaps(shown).mean("seed"), free.sel(temperature=free.temperature > 0)
+    free = free_overlaps(shown, window).mean("seed")
+    return overlaps(shown, window).mean("seed"), free.sel(temperature=free.temperature > 0)
 
 
 def table_of_times(run: xr.Dataset) -> pd.DataFrame:

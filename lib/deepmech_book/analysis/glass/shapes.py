@@ -357,6 +357,8 @@ def slow_weights(runs: Mapping[str, xr.Dataset], warmest: float = 1e-3) -> pd.Da
 def fluctuations(run: xr.Dataset) -> tuple[xr.DataArray, xr.DataArray]:
     """χ₄ = N Var(Q), the variance of the overlap over networks, and Q(1 - Q), that of independent weights.
 
+    Networks have windows of different sizes, so that mean overlaps of free walks differ from window to window, too.
+
     Parameters
     ----------
     run : Dataset
@@ -365,12 +367,14 @@ def fluctuations(run: xr.Dataset) -> tuple[xr.DataArray, xr.DataArray]:
     Returns
     -------
     tuple of DataArray
-        Over ``kind`` (one: networks), ``temperature`` and ``time``.
+        Over ``kind`` (networks; free walks, each in a network's window), ``temperature`` and ``time``; the second is of
+        networks alone.
     """
     overlap = phases.overlaps(run).transpose("seed", ...)
-    mean = overlap.mean("seed")
-    varies = mean.where(False)
+    mean, free = overlap.mean("seed"), phases.free_overlaps(run).where(run.temperature > 0)
+    varies = [mean.where(False)] * 2
     if overlap.sizes["seed"] > 1:
-        varies = mean.copy(data=susceptibility(overlap.values, int(run.n_weights.max())))
-    kind = {"kind": ["networks"]}
-    return varies.expand_dims(kind), (mean * (1 - mean)).expand_dims(kind)
+        both = overlap, free.sel(time=overlap.time).transpose(*overlap.dims)
+        varies = [mean.copy(data=susceptibility(one.values, int(run.n_weights.max()))) for one in both]
+    names = ["networks", "free walks"]
+    return xr.concat(varies, xr.Variable("kind", names)), (mean * (1 - mean)).expand_dims(kind=names[:1])
