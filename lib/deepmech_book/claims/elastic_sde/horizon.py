@@ -10,9 +10,9 @@ from deepmech_book.claims.functions import Measurement, measures
 
 def _nearer(record: xr.Dataset, name: str) -> Measurement:
     share = carried_steps.share_nearer(record, name)
-    return Measurement(
-        share, detail=f"Surely nearer than all three until {carried_steps.horizon(share):g} times the time."
-    )
+    until = carried_steps.horizon(share)
+    words = f"up to {until:g} times the time" if until > 1 else "at no time"
+    return Measurement(share, detail=f"Surely nearer than all three {words}.")
 
 
 @measures("B.3.horizon.means")
