@@ -6,7 +6,7 @@ unless names are given. Each draws on a figure (``fig=``) or on axes (``ax=``) i
 """
 
 from deepmech.plots.load_curves import layer_curves, load_curves, plot_load_curve
-from deepmech.plots.phase_diagram import network_diagram, phase_diagram
+from deepmech.plots.phase_diagram import phase_diagram
 from deepmech.plots.style import DARK, LIGHT, Theme, applied
 
 __all__ = [
@@ -16,7 +16,6 @@ __all__ = [
     "applied",
     "layer_curves",
     "load_curves",
-    "network_diagram",
     "phase_diagram",
     "plot_load_curve",
 ]

@@ -16,10 +16,9 @@ from matplotlib.patheffects import withStroke
 from matplotlib.ticker import MaxNLocator
 
 from deepmech.plots import style
-from deepmech.plots.style import AXES, LIGHT, Theme, axis_label, position, same_labels, sort_axes
+from deepmech.plots.style import LIGHT, Theme, axis_label, position, same_labels, sort_axes
 
-__all__ = ["MARGIN", "cells_of", "colorbar", "draw_cells", "name_phases", "network_diagram", "noise_of",
-           "phase_diagram", "write_on_cells"]  # fmt: skip
+__all__ = ["MARGIN", "cells_of", "colorbar", "draw_cells", "name_phases", "phase_diagram", "write_on_cells"]
 
 MARGIN = 0.14
 """Share of a cell's side left free around its load curve."""
@@ -237,49 +236,3 @@ def write_on_cells(ax: Axes, at: Any, words: str, theme: Theme, **how: Any) -> N
     box = {"boxstyle": "round,pad=0.2", "fc": theme.background, "ec": "none", "alpha": 0.88}
     look: dict[str, Any] = {"ha": "center", "va": "center", "weight": "bold", "fontsize": style.SMALL, "bbox": box}
     ax.text(at[0], at[1], words, color=theme.text, **look, **how)
-
-
-def network_diagram(means: xr.Dataset, *, fig: Figure | None = None, theme: Theme = LIGHT) -> Figure:
-    """Load curves of networks over negative slope and one kind of noise: strongest noise at the left, ReLU at the top.
-
-    Parameters
-    ----------
-    means : Dataset, dims (slope, noise, layer)
-        With ``load_curve``, ``accuracy`` (a fraction, shades the left panel) and ``curvature`` (the right one); the
-        dimension of the noise is one of :data:`~deepmech.plots.style.AXES`.
-    fig : Figure, optional
-        Where to draw; a new figure without it.
-    theme : Theme
-        Colours of the page that the picture lies on.
-
-    Returns
-    -------
-    Figure
-
-    Raises
-    ------
-    ValueError
-        If no dimension is a kind of noise.
-
-    Examples
-    --------
-    >>> plane = xr.DataArray([[0.9, 0.8]], dims=("slope", "dropout"), coords={"slope": [0.0], "dropout": [0.0, 0.1]})
-    >>> layer = xr.DataArray([2.0, 1.0, 0.0], dims="layer")
-    >>> means = xr.Dataset({"load_curve": plane * layer, "accuracy": plane, "curvature": plane - 1})
-    >>> network_diagram(means).axes[1].get_xlabel()
-    'dropout probability'
-    """
-    return phase_diagram(
-        means["load_curve"], layer="layer", x=noise_of(means), y="slope", shade=100 * means["accuracy"],
-        shade_label="test accuracy (%)", curvature=means["curvature"], x_label=AXES[noise_of(means)][0],
-        y_label=AXES["slope"][0], fig=fig, theme=theme,
-    )  # fmt: skip
-
-
-def noise_of(means: xr.Dataset) -> str:
-    """The dimension of a diagram of networks that is a kind of noise."""
-    kinds = [name for name in AXES if name != "slope"]
-    found = [name for name in kinds if name in means.dims]
-    if len(found) != 1:
-        raise ValueError(f"network diagram: dims {tuple(means.dims)}: exactly one must be of {', '.join(kinds)}")
-    return found[0]

@@ -19,7 +19,7 @@ from deepmech_book.figures.picture import Picture, pictured
 __all__ = ["NAMES", "Picture"]
 
 _DRAWN_BY: dict[str, Any] = {
-    **{name: plots for name in ("layer_curves", "load_curves", "network_diagram", "phase_diagram")},
+    **{name: plots for name in ("layer_curves", "load_curves", "phase_diagram")},
     **{name: module for module in (curves, planes, points, spring_block) for name in module.__all__},
 }
 NAMES = sorted(_DRAWN_BY)

@@ -12,10 +12,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle, FancyArrowPatch, Rectangle
 
 from deepmech.plots import style
-from deepmech.plots.phase_diagram import cells_of, colorbar, draw_cells, name_phases, write_on_cells
-from deepmech.plots.style import LIGHT, axis_label, panels, sort_axes, transpose_to
+from deepmech.plots.phase_diagram import cells_of, colorbar, draw_cells, name_phases, phase_diagram, write_on_cells
+from deepmech.plots.style import AXES, LIGHT, axis_label, panels, sort_axes, transpose_to
 
-__all__ = ["analogy", "folding_ruler", "friction_law", "phases"]
+__all__ = ["analogy", "folding_ruler", "friction_law", "network_diagram", "phases"]
 
 
 def analogy(*, fig: Figure) -> Figure:
@@ -230,3 +230,47 @@ def phases(
             write_on_cells(ax, place, name, LIGHT, transform=ax.transAxes)
     colorbar(shading, axes, label, location="bottom", pad=0.02, aspect=40)
     return fig
+
+
+def network_diagram(means: xr.Dataset, *, fig: Figure | None = None) -> Figure:
+    """Load curves of networks over negative slope and one kind of noise: strongest noise at the left, ReLU at the top.
+
+    Parameters
+    ----------
+    means : Dataset, dims (slope, noise, layer)
+        With ``load_curve``, ``accuracy`` (a fraction, shades the left panel) and ``curvature`` (the right one); the
+        dimension of the noise is one of :data:`~deepmech.plots.style.AXES`.
+    fig : Figure, optional
+        Where to draw; a new figure without it.
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    ValueError
+        If no dimension is a kind of noise.
+
+    Examples
+    --------
+    >>> plane = xr.DataArray([[0.9, 0.8]], dims=("slope", "dropout"), coords={"slope": [0.0], "dropout": [0.0, 0.1]})
+    >>> layer = xr.DataArray([2.0, 1.0, 0.0], dims="layer")
+    >>> means = xr.Dataset({"load_curve": plane * layer, "accuracy": plane, "curvature": plane - 1})
+    >>> network_diagram(means).axes[1].get_xlabel()
+    'dropout probability'
+    """
+    return phase_diagram(
+        means["load_curve"], layer="layer", x=noise_of(means), y="slope", shade=100 * means["accuracy"],
+        shade_label="test accuracy (%)", curvature=means["curvature"], x_label=AXES[noise_of(means)][0],
+        y_label=AXES["slope"][0], fig=fig,
+    )  # fmt: skip
+
+
+def noise_of(means: xr.Dataset) -> str:
+    """The dimension of a diagram of networks that is a kind of noise."""
+    kinds = [name for name in AXES if name != "slope"]
+    found = [name for name in kinds if name in means.dims]
+    if len(found) != 1:
+        raise ValueError(f"network diagram: dims {tuple(means.dims)}: exactly one must be of {', '.join(kinds)}")
+    return found[0]

@@ -15,9 +15,9 @@ import xarray as xr
 from deepmech.core.estimates import Estimate, estimate, stack
 from deepmech.core.labels import over
 from deepmech.metrics.curvature import curvature
-from deepmech.plots.phase_diagram import noise_of
 from deepmech_book import figures
 from deepmech_book.figures import Picture
+from deepmech_book.figures.spring_block import noise_of
 
 __all__ = [
     "accuracy_and_bend",
