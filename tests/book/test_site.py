@@ -282,8 +282,8 @@ def test_the_reference_names_the_library_and_formulas_lead_there(ready):
     table = (html / "generated" / "formulas.html").read_text()
     assert all(f"#{code}" in table or f"#{code.rpartition('.')[0]}" in table for code in linked)
     reference = (html / "generated" / "api" / "metrics.html").read_text()
-    (source,) = {found for found in re.findall(r'href="([^"]*/probe\.py)"', reference)}
-    assert "def probe_error" in (html / "generated" / "api" / source).read_text()
+    (source,) = {found for found in re.findall(r'href="([^"]*/curvature\.py)"', reference)}
+    assert "def curvature" in (html / "generated" / "api" / source).read_text()
     assert "system-message" not in reference
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from deepmech.core.estimates import linear_slope
 from deepmech.core.random import Stream
-from deepmech.metrics import curvature, elasticity, glass, probe, relaxation, separability, separation
+from deepmech.metrics import curvature, elasticity, glass, relaxation, separability, separation
 from deepmech.metrics.groups import GroupAssigner, GroupMoments
 from deepmech_book.sweeps.glass import surfaces
 
@@ -36,8 +36,8 @@ CALLS = {
     "data_separation, debiased": (A + Y[:, None], lambda a: separation.data_separation(a, Y, debias=True)),
     "curvature": (A, curvature.curvature),
     "descent": (A, curvature.descent),
-    "probe_error": (A, lambda a: probe.probe_error(a, B[:, 0])),
-    "probe_error, targets": (B[:, 0], lambda a: probe.probe_error(A, a)),
+    "probe_error": (A, lambda a: separation.probe_error(a, B[:, 0])),
+    "probe_error, targets": (B[:, 0], lambda a: separation.probe_error(A, a)),
     "class_means": (np.stack([A, B, C]), lambda a: elasticity.class_means(a, [[0, 1] * 6] * 3, pool=3)),
     "margins": (MEANS, elasticity.margins),
     "integrated_effects, I": (MEANS, lambda a: elasticity.integrated_effects(a, "I").A),

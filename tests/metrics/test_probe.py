@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepmech.core.random import Stream
-from deepmech.metrics.probe import probe_error
+from deepmech.metrics.separation import probe_error
 
 
 def normal(name, *shape):

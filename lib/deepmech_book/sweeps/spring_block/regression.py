@@ -16,7 +16,7 @@ import xarray as xr
 from deepmech.core.labels import over
 from deepmech.data import Data, load
 from deepmech.metrics.curvature import curvature
-from deepmech.metrics.probe import probe_error
+from deepmech.metrics.separation import probe_error
 from deepmech.sweeps import Sweep, to_records
 from deepmech.trainers import MLP, Training
 from deepmech.trainers.engines.compiled.mlp import CompiledMLP
