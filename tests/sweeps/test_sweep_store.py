@@ -14,7 +14,7 @@ import psutil
 import pytest
 from test_sweep_run import DRIFTS, SEEDS, make, same
 
-from deepmech.sweeps import CellsFailedError, DamagedChunkWarning, Sweep, load, run
+from deepmech.sweeps import CellsFailedError, DamagedChunkWarning, Sweep, load, run, sweep_at
 from deepmech.sweeps import store as storage
 from deepmech.sweeps.run import open_store
 from deepmech.sweeps.store import HOUR, TEMPORARY
@@ -182,6 +182,10 @@ def test_a_store_belongs_to_one_sweep(tmp_path):
         (tmp_path / "manifest.json").write_bytes(content)
         with pytest.raises(ValueError, match=r"manifest.json is damaged"):
             run(make(), tmp_path)
+    (file := tmp_path / "result.nc").touch()
+    for read in (lambda: load(make(), file), lambda: sweep_at(file)):
+        with pytest.raises(ValueError, match=r"result.nc is a file, and a sweep's store is a folder"):
+            read()
 
 
 def test_two_files_that_hold_one_cell_are_named(tmp_path):

@@ -137,11 +137,13 @@ def test_on_a_cpu_groups_do_not_grow_with_the_number_of_members(monkeypatch):
             sizes.append(len(self.w))
 
     monkeypatch.setattr(langevin, "TorchWalk", Counted)
-    start = Preparation(sgd_steps=2)
-    walk(
-        Dynamics(width=2, hidden=1), start, bent(), steps=2, engine="torch", device="cpu", seed=over("seed", range(35))
-    )
-    assert max(sizes) <= 16 and sum(sizes) == 2 * 35
+    data, how = bent(), {"steps": 2, "engine": "torch", "device": "cpu", "seed": over("seed", range(35))}
+    walk(Dynamics(width=2, hidden=1), Preparation(sgd_steps=2), data, **how)
+    assert max(sizes) == 16 and sum(sizes) == 2 * 35
+    sizes.clear()
+    monkeypatch.setattr(langevin, "MOST_HELD", 5 * 8 * data.x.shape[0] * (data.x.shape[1] + 3 * 2))
+    walk(Dynamics(width=2, hidden=1), Preparation(sgd_steps=2), data, **how)
+    assert max(sizes) == 5 and sum(sizes) == 2 * 35
 
 
 def test_engines_take_the_same_path_of_stochastic_descent():

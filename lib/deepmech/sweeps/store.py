@@ -318,6 +318,11 @@ def read_manifest(path: str | Path) -> dict[str, Any]:
         found = json.loads(manifest.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ValueError(f"{path} is no sweep's store: it has no manifest.json") from None
+    except NotADirectoryError:
+        raise ValueError(
+            f"{path} is a file, and a sweep's store is a folder: name the one that run was given; a result that was "
+            "written to a file is read with xarray.load_dataset"
+        ) from None
     except (OSError, ValueError) as error:
         raise ValueError(f"{manifest} is damaged ({error}); use another directory") from None
     if not (isinstance(found, dict) and isinstance(found.get("key"), str) and isinstance(found.get("sweep"), dict)):

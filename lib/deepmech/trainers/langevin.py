@@ -26,6 +26,8 @@ from deepmech.trainers.engines.torch_walk import TorchWalk
 from deepmech.trainers.run import TrainerRun, record_steps, require_spec, validate_signs
 
 ENDS = ("finished", "diverged")
+MOST_HELD = 2**30
+"""Bytes that the networks of a group, which torch takes through a step together on a CPU, hold at most, about."""
 DIVERGED = 1e6
 """A network with a weight beyond this has diverged."""
 COLLAPSED = 1e-4
@@ -278,7 +280,8 @@ def walk(
         Times t at which to keep histograms of log₁₀ |Δw| (:data:`~deepmech.metrics.glass.MOTILITY_EDGES`).
     engine : str
         ``"compiled"`` (one network on each core, fast), ``"torch"`` (many networks at once, on any device; on a CPU at
-        most 16, which bounds their memory), or ``"auto"``: torch on a GPU, else compiled. They agree to rounding.
+        most 16, and fewer where a step of theirs would hold more than a GiB), or ``"auto"``: torch on a GPU, else
+        compiled. They agree to rounding.
     threads : int, optional
         Networks at a time on a CPU; None uses every core available. Not for ``"torch"``.
     device
@@ -343,7 +346,7 @@ def walk(
         group_members, starts = [members[i] for i in group], [prepared[i] for i in group]
         return run_walk(group_members, starts, data, schedule, engine, call.device)
 
-    rows = call.run(walked, _jobs(call, members, engine), "walks")
+    rows = call.run(walked, _jobs(call, members, data, engine), "walks")
     coords = {
         "waiting": list(waiting), "time": at, "chi": list(chi), "alive": [0, 1],
         "layer": np.arange(1, int(members[0].dynamics.hidden) + 2), "motility_time": list(motility_times),
@@ -381,12 +384,16 @@ def _members(
     return call, data, members, engine
 
 
-def _jobs(call: TrainerRun, members: Sequence[WalkMember], engine: str) -> list[list[int]]:
+def _jobs(call: TrainerRun, members: Sequence[WalkMember], data: Any, engine: str) -> list[list[int]]:
     """One walker each, or with torch those of one shape, one group after another."""
     if engine == "torch":
         call.workers = 1
-    # A GPU says what does not fit, and gets halves. Larger groups are hardly faster on a CPU.
-    return call.jobs([member.shape if engine == "torch" else None for member in members], None if call.on_gpu else 16)
+    # A GPU says what does not fit, and gets halves. Larger groups are hardly faster on a CPU. A step holds samples,
+    # and of every hidden unit three numbers for each of them: itself, what ReLU makes of it, and the gradient.
+    units = max(int(m.dynamics.hidden) * int(m.dynamics.width) for m in members)
+    fits = MOST_HELD // (8 * len(data.x) * (data.x.shape[1] + 3 * units))
+    most = None if call.on_gpu else min(16, max(1, fits))
+    return call.jobs([member.shape if engine == "torch" else None for member in members], most)
 
 
 def _stacked(rows: list[dict[str, Any]], table: dict[str, tuple[str, ...]]) -> tuple[dict[str, Any], dict[str, str]]:
@@ -411,7 +418,7 @@ def _prepared(call: TrainerRun, members: list[WalkMember], data: Any, engine: st
     def fit(group: list[int]) -> list[Prepared]:
         return run_preparation([starters[i] for i in group], data, engine, call.device)
 
-    prepared = dict(zip(firsts, call.run(fit, _jobs(call, starters, engine), "preparations"), strict=True))
+    prepared = dict(zip(firsts, call.run(fit, _jobs(call, starters, data, engine), "preparations"), strict=True))
     return [prepared[json.dumps(m.start)] for m in members]
 
 
