@@ -49,7 +49,6 @@ def test_room_is_made_for_the_classes_that_occur_and_not_for_the_largest_label(f
             lambda: data_separation(X, labels),
             lambda: load_curve(NET, X, labels),
             lambda: load_curve(NET, loader),
-            lambda: load_curve(NET, loader, n_classes=far + 1),
             lambda: LoadCurveMonitor(NET, X, labels),
             lambda: LoadCurveMonitor(NET, loader).record(),
         ):
@@ -111,7 +110,7 @@ SLIPS = {
     "misspelt": (lambda: LoadCurveMonitor(NET, X, Y, metrik="D"), "metrik: load_curve takes layers, metric"),
     "a setting of samples": (
         lambda: LoadCurveMonitor(NET, X, Y, n_sample=10),
-        "LoadCurveMonitor: n_sample: load_curve takes layers, metric, batch_size, n_classes, pool, forward, n_samples",
+        "LoadCurveMonitor: n_sample: load_curve takes layers, metric, batch_size, pool, forward, n_samples",
     ),
     "float pool": (lambda: el.class_means(LOG, DRAWN, pool=5.0), "class_means: pool = 5.0: must be an odd number"),
     "groups beyond": (lambda: glass.displacement_sums(X[0], X[0], [0, 1, 5], 2, [0.1]), "group = [0, 1, 5]"),

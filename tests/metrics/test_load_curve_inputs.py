@@ -73,7 +73,6 @@ def test_a_source_is_read_as_far_as_asked():
 @pytest.mark.parametrize(
     ("x", "how", "message"),
     [
-        (X, {"y": Y, "n_classes": 4}, "class 3 of 4 has no sample"),
         (X, {"y": Y[1:]}, r"x \(60, 8\) and y \(59,\)"),
         (X, {}, r"y = None: .*load_curve\.predicted_labels"),
         (X[:0], {"y": Y[:0]}, "load_curve: x has no samples"),
@@ -85,7 +84,6 @@ def test_a_source_is_read_as_far_as_asked():
         (X, {"y": Y, "forward": lambda model: model(X)}, "load_curve: forward = .*a function of model and batch"),
         (X, {"y": Y, "forward": lambda model, batch: batch}, "load_curve: no module of the model was called"),
         (batches(X, Y + (Y == 2)), {}, "class 2 of 4 has no sample"),
-        (batches(X, Y), {"n_classes": 2}, "n_classes = 2, but there are 3 classes"),
         (
             batches(x=X, y=["all"] * N),
             {"forward": lambda model, batch: model(batch["x"])},
@@ -333,7 +331,7 @@ def test_updates_are_the_whole_and_reset_forgets():
         np.testing.assert_allclose(metric.compute(), whole, atol=1e-5)
         np.testing.assert_allclose(leave_one_out(metric.compute()), leave_one_out(whole), atol=1e-5)
         metric.reset()
-    with pytest.raises(ValueError, match="LoadCurve: batch_size: load_curve takes layers, metric, n_classes"):
+    with pytest.raises(ValueError, match="LoadCurve: batch_size: load_curve takes layers, metric, pool"):
         LoadCurve(mlp(), batch_size=3)
 
 

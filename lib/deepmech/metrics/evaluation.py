@@ -280,10 +280,10 @@ class Batches:
         if self.taken == "the first":
             self.taken = "all"
 
-    def require_classes(self, n_classes: int | None = None) -> None:
+    def require_classes(self) -> None:
         """A ValueError if a class is missing, as far as labels are known before anything is computed."""
         if self.known is not None:
-            ClassIndex(n_classes, self.known).require_all()
+            ClassIndex(self.known).require_all()
 
     def cache(self) -> None:
         """Read the batches now and keep copies, so that the same samples come every time."""
@@ -325,12 +325,10 @@ def _is_batch(first: Any) -> bool:
 class ClassIndex:
     """Numbers classes as they come in batches, whole numbers, too: there is room for those that occur, no others.
 
-    ``labels`` that are known are numbered in rising order, so that 0 … K − 1 stay what they are. A ValueError if there
-    are more than ``n_classes`` classes.
+    ``labels`` that are known are numbered in rising order, so that 0 … K − 1 stay what they are.
     """
 
-    def __init__(self, n_classes: int | None = None, labels: np.ndarray | None = None) -> None:
-        self.n_classes = n_classes
+    def __init__(self, labels: np.ndarray | None = None) -> None:
         self.number: dict[Any, int] = {}
         if labels is not None:
             self._add(np.unique(labels))
@@ -346,17 +344,13 @@ class ClassIndex:
         return torch.tensor([self.number[name] for name in names.tolist()], dtype=torch.int64)
 
     def _add(self, names: np.ndarray) -> None:
-        numbers = names.dtype.kind in "iu" and len(names) > 0
-        if numbers and names.min() < 0:
+        if names.dtype.kind in "iu" and len(names) and names.min() < 0:
             raise ValueError(
                 f"load_curve: y holds {names.min()}: classes are whole numbers from 0 on, or words: leave out samples "
                 "without a class"
             )
-        largest = int(names.max()) + 1 if numbers else 0
         for name in names.tolist():
             self.number.setdefault(name, len(self.number))
-        if self.n_classes is not None and (classes := max(largest, len(self.number))) > self.n_classes:
-            raise ValueError(f"load_curve: n_classes = {self.n_classes}, but there are {classes} classes or more")
 
     def require_all(self, every: bool = True) -> None:
         """Raise a ValueError unless there are two classes with samples, and ``every`` one has some."""
@@ -368,7 +362,7 @@ class ClassIndex:
         if not every:
             return
         numbers = [name for name in self.number if isinstance(name, int) and not isinstance(name, bool)]
-        known = self.n_classes or (max(numbers) + 1 if numbers else 2)
+        known = max(numbers) + 1 if numbers else 2
         require_classes(np.array(numbers or range(len(self.number))), known, "load_curve: y: ")
 
 

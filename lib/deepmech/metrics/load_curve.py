@@ -55,7 +55,6 @@ def load_curve(
     layers: Iterable[str] | str | None = None,
     metric: Metric = "D",
     batch_size: int = 1024,
-    n_classes: int | None = None,
     pool: Pool | None = None,
     *,
     forward: Forward | None = None,
@@ -101,8 +100,6 @@ def load_curve(
         ``"D"`` or ``"D_hat"``.
     batch_size : int
         Samples per forward pass; changes memory and rounding only. A loader has its own.
-    n_classes : int, optional
-        K; by default the largest label plus one.
     pool : callable, optional
         Applied to what each layer returns, the input included, before it is measured: for example
         :func:`mean_pool`, or ``lambda h: h[:, 0]`` for the class token of a sequence. A function of two arguments
@@ -179,10 +176,10 @@ def load_curve(
     """
     batches = Batches(x, y, batch_size, n_samples, units)
     curve = LoadCurve(
-        model, layers, metric, n_classes=n_classes, pool=pool, forward=forward, debias=debias, groups=groups,
+        model, layers, metric, pool=pool, forward=forward, debias=debias, groups=groups,
         stratified=stratified, standardise=standardise,
     )  # fmt: skip
-    batches.require_classes(n_classes)
+    batches.require_classes()
     return curve.update(batches).compute()
 
 
@@ -192,7 +189,6 @@ class _Settings:
 
     layers: list[str] | str | None
     metric: Metric
-    n_classes: int | None = None
     pool: Pool | None = None
     forward: Forward | None = None
     debias: bool = True
@@ -201,8 +197,6 @@ class _Settings:
     standardise: bool = False
 
     def __post_init__(self) -> None:
-        if self.n_classes is not None:
-            specs.check_int("load_curve: n_classes", self.n_classes, 2)
         specs.check("load_curve: metric", self.metric, self.metric in get_args(Metric), "'D' or 'D_hat'")
         for name, function, numbers, allowed in (
             ("pool", self.pool, (1, 2), "a function of what a layer returns, as mean_pool"),
@@ -285,7 +279,7 @@ class LoadCurve:
 
     def reset(self) -> None:
         """Forget all samples."""
-        self.state = _State(ClassIndex(self.how.n_classes), GroupAssigner(self.how.groups, self.how.stratified))
+        self.state = _State(ClassIndex(), GroupAssigner(self.how.groups, self.how.stratified))
 
     def update(self, x: Any, y: Any = None, units: Any = None) -> Self:
         """Take samples through the model: a batch or a whole loader, as for :func:`load_curve`.
@@ -309,7 +303,7 @@ class LoadCurve:
             raise ValueError("LoadCurve.update: units of some samples only: give them with all, or with none")
         state.by_units = by_units
         if batches.known is not None and not state.samples:
-            state.classes = ClassIndex(self.how.n_classes, batches.known)
+            state.classes = ClassIndex(batches.known)
         device, dtype = _place(model)
         probe: LayerRecorder | None = None
         with evaluation(model), loader_state(batches.loader), ExitStack() as stack:
@@ -330,7 +324,7 @@ class LoadCurve:
     def _note_source(self, batches: Batches) -> None:
         """Note, and warn of, what of its classes a source has shown."""
         state = self.state
-        seen, known = len(state.classes.number), self.how.n_classes or batches.classes_known
+        seen, known = len(state.classes.number), batches.classes_known
         state.notes["taken"] = batches.taken
         if known is not None and not state.predicted:
             state.notes["classes_known"] = known

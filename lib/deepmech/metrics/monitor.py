@@ -86,7 +86,7 @@ class LoadCurveMonitor:
         self._measure = LoadCurve(model, **({"groups": 1} | measure))
         self._measure.diverged_to_nan = True
         self._batches = Batches(x, y, **samples)
-        self._batches.require_classes(self._measure.how.n_classes)
+        self._batches.require_classes()
         self._batches.cache()
         self.steps, self.seconds = 0, 0.0
         self.records: list[tuple[int, xr.DataArray, dict[str, float]]] = []  # step, curve, values
