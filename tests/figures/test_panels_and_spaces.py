@@ -68,6 +68,19 @@ def test_curves_that_end_together_are_named_in_the_height_of_another_point():
     np.testing.assert_allclose([heights["low"], heights["high"]], shown, atol=1e-9)
 
 
+def test_the_last_panel_of_each_row_names_its_curves_in_place_of_a_legend():
+    fig = curve_panels(curves(), x="t", by="c", panel="p", columns=2, legend=False, fig=Figure())
+    assert [[t.get_text() for t in ax.texts] for ax in fig.axes] == [[], ["one", "two"], ["one", "two"], []]
+    assert not fig.legends and curve_panels(curves(), x="t", by="c", panel="p", fig=Figure()).legends
+
+
+def test_names_longer_than_a_panel_stand_once_below_all():
+    long = "a name of the abscissa that no panel is wide enough for"
+    for words, once in ((long, long), ("t", "")):
+        fig = curve_panels(curves(), x="t", by="c", panel="p", columns=3, x_label=words, fig=Figure())
+        assert fig.get_supxlabel() == once and {ax.get_xlabel() for ax in fig.axes} == {"" if once else words}
+
+
 def test_panels_of_a_row_share_their_scale_and_rows_do_not():
     curve = xr.DataArray([1.0, 2.0], {"x": [0, 1]}, "x")
     four = {"a": curve, "b": 3 * curve, "c": 9 * curve, "d": curve}

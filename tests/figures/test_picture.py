@@ -21,7 +21,7 @@ from deepmech import plots
 from deepmech.core.estimates import Estimate
 from deepmech.plots import style
 from deepmech_book import RECORD, figures
-from deepmech_book.figures.picture import Picture, _slim
+from deepmech_book.figures.picture import Picture, _slim, beside
 
 
 def line(fig):
@@ -56,7 +56,7 @@ def test_what_is_drawn_can_be_taken_away(tmp_path, monkeypatch):
     monkeypatch.setenv("DEEPMECH_FIGURES", str(tmp_path / "own"))
     picture = ALL["lines"]()
     html = picture._repr_mimebundle_()["text/html"]
-    assert 'class="deepmech-picture" data-files="01"' in html
+    assert 'class="deepmech-picture dm-narrow" data-files="01"' in html
     kept = {path.suffix: path for path in (tmp_path / "own").iterdir()}
     assert set(kept) == {".svg", ".csv"} and {p.stem for p in kept.values()} == {"01"}
     assert kept[".svg"].read_bytes() == picture.svg()
@@ -227,8 +227,22 @@ def test_text_is_large_enough_and_has_contrast(name, monkeypatch):
 
 def test_dark_pages_turn_drawings_round_and_leave_shaded_ones_as_they_are():
     kinds = {name: re.search('class="([^"]*)"', drawn(name)._repr_mimebundle_()["text/html"])[1] for name in ALL}
-    shaded = {name for name, kind in kinds.items() if kind == "deepmech-picture dm-shaded"}
-    assert shaded == {"images"} | {name for name in ALL if drawn(name).render().findobj(QuadMesh)}
+    shaded = {name for name, kind in kinds.items() if "dm-shaded" in kind.split()}
+    assert shaded == {"images", "scatter"} | {name for name in ALL if drawn(name).render().findobj(QuadMesh)}
+
+
+def test_pictures_side_by_side_keep_their_drawings_words_and_numbers():
+    parts = {"left": drawn("lines"), "": drawn("scatter")}
+    both = beside(parts, figure="A.5")
+    left, right, *_ = both.render().axes
+    assert left.get_title(loc="left") == "left" and right.get_xlabel() == "x"
+    for ax, part in zip((left, right), parts.values(), strict=True):
+        alone = part.render().axes[0]
+        assert [list(line.get_ydata()) for line in ax.lines] == [list(line.get_ydata()) for line in alone.lines]
+    assert left.get_position().x1 <= 1 and both.alt == f"{say['alt']} {say['alt']}"
+    assert sum(one.size for one in both.data.values()) == sum(
+        one.size for part in parts.values() for one in part.data.values()
+    )
 
 
 def test_a_heavy_drawing_is_shown_as_pixels():

@@ -1,9 +1,9 @@
 """How every picture looks: two themes, one type size, colours that colour-blind readers can tell apart, panels in rows
 with one legend for all; and what drawing functions ask of an array before they draw it.
 
-A picture is drawn 620 CSS pixels wide (the text column of the book) and shrinks with the page: at 300 pixels, a phone's
-column, the smallest text is still above 7 pixels. Lines keep a contrast of at least 3:1 with the background of their
-theme (WCAG 2, success criterion 1.4.11); text keeps 4.5:1.
+Most pictures of one or two panels are 460 CSS pixels wide: in the column of a phone their smallest text is still 11
+pixels high. One with more in a row is 620 pixels wide, the text column of the book, and is scrolled on a phone. Lines
+keep a contrast of at least 3:1 with the background of their theme (WCAG 2, success criterion 1.4.11); text keeps 4.5:1.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ __all__ = [
     "DASHES",
     "LIGHT",
     "MARKS",
+    "NARROW",
     "OKABE_ITO",
     "SEQUENTIAL",
     "SINGLETON",
@@ -65,6 +66,8 @@ __all__ = [
 
 WIDTH = 6.2
 """Width of a picture in inches of 100 CSS pixels."""
+NARROW = 4.6
+"""Width of one whose words are still 11 pixels high where a phone shows all of it."""
 TEXT = 12
 SMALL = 11
 """Type sizes in points: labels, and the smallest text anywhere."""
@@ -381,10 +384,14 @@ def rows_of(n: int, columns: int) -> int:
     return -(-n // columns)
 
 
-def wrapped(title: str, columns: int) -> str:
-    """A title in as many lines as it needs above one of ``columns`` panels side by side; formulas are not broken."""
-    letters = int((WIDTH / columns - 0.4) / (0.62 * TEXT / 72))
-    return title if "$" in title else textwrap.fill(title, letters, break_long_words=False)
+def wrapped(title: str, columns: int, width: float = WIDTH) -> str:
+    """A title in as many lines as it needs above one of ``columns`` panels side by side, ``width`` inches in all;
+    formulas are not broken."""
+    return title if "$" in title else textwrap.fill(title, _letters(columns, width), break_long_words=False)
+
+
+def _letters(columns: int, width: float) -> int:
+    return int((width / columns - 0.4) / (0.62 * TEXT / 72))
 
 
 def panels(
@@ -392,12 +399,22 @@ def panels(
 ) -> list[Axes]:
     """One panel a title, row by row: the ordinate named at the left, the abscissa where no panel is below.
 
+    A name that is longer than a panel is wide stands once, below all; that of an ordinate of several rows of small
+    panels once, at their left.
+
     ``how`` goes to :meth:`matplotlib.figure.Figure.subplots`.
     """
     n, columns = len(titles), min(columns, len(titles))
-    axes = list(fig.subplots(rows_of(n, columns), columns, squeeze=False, **how).flat)
+    rows = rows_of(n, columns)
+    axes = list(fig.subplots(rows, columns, squeeze=False, **how).flat)
+    if len(re.sub(r"\$.*?\$", "xx", x_label)) > _letters(columns, fig.get_figwidth()):
+        fig.supxlabel(x_label, fontsize=TEXT)
+        x_label = ""
+    if columns > 2 and rows > 1:
+        fig.supylabel(y_label, fontsize=TEXT)
+        y_label = ""
     for k, (ax, title) in enumerate(zip(axes, titles, strict=False)):
-        ax.set_title(wrapped(title, columns), loc="left")
+        ax.set_title(wrapped(title, columns, fig.get_figwidth()), loc="left")
         ax.set_ylabel(y_label if k % columns == 0 else "")
         if k + columns >= n:
             ax.set_xlabel(x_label)

@@ -45,11 +45,14 @@ def logarithmic(owner: str, axes: Sequence[Axes], log: str) -> None:
 
 def few_ticks(ax: Axes, columns: int, log: str = "", whole: bool = False) -> None:
     """As many numbers along the abscissa as a panel of a row of ``columns`` has room for; ``whole`` ones of layers."""
+    letters = max(len(format_number(float(f"{end:.2g}"))) for end in ax.get_xlim())
+    room = ax.get_figure().get_figwidth() / columns - 0.7  # type: ignore[union-attr]
     if "x" in log:
         if columns > 2:
             ax.xaxis.get_major_locator().set_params(numticks=4)  # type: ignore[call-arg]
     else:
-        ax.xaxis.set_major_locator(MaxNLocator(4 if columns < 3 else 2, integer=whole))
+        most = int(np.clip(room / (0.64 * (letters + 2) * SMALL / 72), 1, 5))
+        ax.xaxis.set_major_locator(MaxNLocator(most, integer=whole, steps=[1, 2, 5, 10]))
 
 
 def end_labels(ax: Axes, ends: Sequence[tuple[float, float, str, str]], height: float, edge: float = 1.0) -> None:

@@ -48,8 +48,9 @@ class CurveStyle:
         A horizontal reference line in every panel, in a single one named ``level_label``.
     level_label : str
         Its name.
-    legend : bool
-        Name the curves of a single panel in a legend instead of at their ends, for curves that end together.
+    legend : bool, optional
+        Name the curves in a legend instead of at their ends, for curves that end together; by default several panels
+        do, and a single one does not.
     named_at : number, optional
         Names of curves that end together stand beside the ends, in the height that the curves have here.
     log : {"", "x", "y", "xy"}
@@ -69,7 +70,7 @@ class CurveStyle:
     theory_label: str = "theory"
     level: float | None = None
     level_label: str = ""
-    legend: bool = False
+    legend: bool | None = None
     named_at: float | None = None
     log: str = ""
     x_label: str | None = None
@@ -94,7 +95,8 @@ def lines(
 ) -> Figure:
     """Curves over ``x``, one colour per value of ``by``, with theory as dashed curves; panels in rows.
 
-    A single panel names its curves at their right ends, several share one legend below them.
+    A single panel names its curves at their right ends, several share one legend below them. One panel and two side by
+    side are narrow, for phones.
 
     Parameters
     ----------
@@ -136,8 +138,10 @@ def lines(
     colours = dict(zip(values, style.palette(values, dim=by), strict=True))
     names = {v: label.format(style.format_number(v)) for v in values} if by else {}
     single, columns = len(ready) == 1, min(look.columns, len(ready))
-    height = look.height or (3.9 if single else 2.5)
-    fig.set_figheight(height if single else 0.75 + height * rows_of(len(ready), columns))
+    height = look.height or (3.4 if single else 2.5 if columns < 3 else 2.1)
+    rows = rows_of(len(ready), columns)
+    legend = look.legend if look.legend is not None else not single
+    fig.set_size_inches(style.NARROW if columns < 3 else style.WIDTH, height if single else 0.75 + height * rows)
     axes = panels(
         fig, list(ready), columns, look.x_label or axis_label(first[x]), look.y_label or axis_label(first),
         sharex=bool(panel) or look.shared == "row", sharey=look.shared,
@@ -149,7 +153,7 @@ def lines(
         ax.grid(axis="y")
     logarithmic("lines", axes, look.log)
     key = axes[0]
-    if look.legend or not single:
+    if legend:
         for v, name in names.items():
             key.plot([], [], "o-" if look.points and single else "-", color=colours[v], label=name)
     if theory is not None:
@@ -157,29 +161,37 @@ def lines(
     if not single:
         for ax, arrays in zip(axes, ready.values(), strict=True):
             few_ticks(ax, columns, look.log, whole=arrays["data"][x].dtype.kind in "iu")
-        shared_legend(fig, key)
+        words = key.get_legend_handles_labels()[1]
+        across = int(np.clip(10 * fig.get_figwidth() / (max(map(len, words), default=1) + 6), 1, 6))
+        # The name of the abscissa of all panels stands where the legend would.
+        shared_legend(fig, key, across, "outside upper left" if fig.get_supxlabel() else "outside lower left")
+        named = [k for k in range(len(axes)) if k % columns == columns - 1 or k == len(axes) - 1]
+        for k, arrays in enumerate(ready.values()):
+            if k in named and not legend:
+                _name_ends(axes[k], height - 0.6, arrays["data"], x, names, colours, look)
         return fig
-    if theory is not None or look.legend:
+    if theory is not None or legend:
         key.legend(loc="best")
-    _name_ends(fig, first, x, {} if look.legend else names, colours, look)
+    _name_ends(key, height - 0.9, first, x, {} if legend else names, colours, look)
     return fig
 
 
 def _name_ends(
-    fig: Figure, curves: xr.DataArray, x: str, names: Mapping[Any, str], colours: Mapping[Any, str], look: CurveStyle
-) -> None:
+    ax: Axes, height: float, curves: xr.DataArray, x: str, names: Mapping[Any, str], colours: Mapping[Any, str],
+    look: CurveStyle,
+) -> None:  # fmt: skip
     """A curve's name stands at its last point that the scale can show, that of the level at its right end."""
     ends = []
-    for (value, name), curve in zip(names.items(), curves.values, strict=False):
+    for value, curve in zip(curves[curves.dims[0]].values.tolist() if names else [], curves.values, strict=False):
         shown = np.flatnonzero(np.isfinite(curve) & ((curve > 0) | ("y" not in look.log)))
         if len(shown):
             last = shown[-1] if look.named_at is None else int(np.flatnonzero(curves[x].values == look.named_at)[0])
-            ends.append((float(curves[x].values[last]), float(curve[last]), name, colours[value]))
+            ends.append((float(curves[x].values[last]), float(curve[last]), names[value], colours[value]))
     if look.level is not None and look.level_label:
         ends.append((float(curves[x].values[-1]), look.level, look.level_label, LIGHT.muted))
     if ends:
-        fig.axes[0].autoscale_view()  # limits are worked out lazily, and the names need them now
-        end_labels(fig.axes[0], ends, fig.get_figheight() - 0.9)
+        ax.autoscale_view()  # limits are worked out lazily, and the names need them now
+        end_labels(ax, ends, height)
 
 
 def curve_panels(
@@ -288,7 +300,8 @@ def trajectories(
     columns = min(columns, len(titles))
     n_rows, tall = rows_of(len(titles), columns), 2.4 + 0.6 * (columns == 1)
     parts = [3] if force is None else [3, 1]
-    fig.set_figheight(0.6 + (tall + 1.1 * (len(parts) - 1)) * n_rows)
+    height = 0.6 + (tall + 1.1 * (len(parts) - 1)) * n_rows
+    fig.set_size_inches(style.NARROW if columns < 3 else style.WIDTH, height)
     grid = fig.subplots(len(parts) * n_rows, columns, squeeze=False, sharex=True, height_ratios=parts * n_rows)
     t, colours = load[time].values, style.sequential_colours(load.sizes[layer])
     names, margin = [style.format_number(n) for n in load[layer].values], 0.07 * columns
@@ -296,7 +309,7 @@ def trajectories(
         ax.set_visible(False)
     for k, (name, loads) in enumerate(zip(titles, load.values, strict=True)):
         ax, *below = grid[len(parts) * (k // columns) :, k % columns][: len(parts)]
-        ax.set_title(wrapped(name, columns), loc="left")
+        ax.set_title(wrapped(name, columns, fig.get_figwidth()), loc="left")
         for curve, colour in zip(loads, colours, strict=True):
             ax.plot(t, curve, color=colour, lw=1.6)
         ax.set_xlim(t[0], t[-1] + margin * np.ptp(t))

@@ -323,17 +323,27 @@ INDICES = {"intra": r"$\hat r_\alpha$", "inter": r"$\hat r_\beta$"}
 MODELS = {"I": "I-model", "L-program": "L-model"}
 
 _effects = partial(
-    figures.curve_panels, x="time", by="effect", columns=2, level=0.0, x_label="iteration", y_label="integrated effect"
-)
+    figures.curve_panels, x="time", by="effect", columns=4, level=0.0, legend=False, x_label="iteration",
+    y_label="integrated effect",
+)  # fmt: skip
 """Both effects over time, by model, window or number of classes."""
-_rates = partial(_effects, y_label="effect per 1,000 iterations")
+_rates = partial(_effects, y_label="per 1,000 iterations")
 
 
 def _pair(run: xr.Dataset, names: Mapping[str, str]) -> xr.DataArray:
-    """The variables ``names`` over ``effect``, at all or about 500 times."""
+    """The variables ``names`` over ``effect``: integrals as means over hundredths of the time, rates at 500 times."""
     if "time" in run.dims:
-        run = run.isel(time=slice(0, None, max(1, run.sizes["time"] // 500)))
+        run = run[list(names)]
+        run = _hundredths(run) if {*names} <= {*INTEGRATED, "A_true", "B_true"} else _some_times(run, 500)
     return xr.concat([run[name] for name in names], xr.Variable("effect", list(names.values())))
+
+
+def _hundredths(curves: Any) -> Any:
+    return curves.coarsen(time=max(1, curves.sizes["time"] // 100), boundary="trim").mean()
+
+
+def _some_times(curves: Any, n: int) -> Any:
+    return curves.isel(time=slice(0, None, max(1, curves.sizes["time"] // n)))
 
 
 def _inner(rates: xr.DataArray) -> xr.DataArray:
@@ -391,7 +401,8 @@ def integrated_effects(
         x_label="share of training",
         figure="B.3",
         alt="Four panels of two curves with bands: A rises and levels off, and B stays far below it, on both data sets "
-        "and by both models; bands of the L-model are wide. Dashed, for the L-model on shapes only: both rise.",
+        "and by both models; bands of the L-model are wide. Dashed, for the L-model on shapes only: both end above "
+        "zero.",
     )
 
 
@@ -427,14 +438,17 @@ def sample_sizes(shapes: xr.Dataset, photos: xr.Dataset, rates: bool = False) ->
     rows: dict[str, xr.DataArray] = {}
     for name, label in names.items():
         both = _side_by_side({data: scale * one[name] for data, one in (("shapes", shapes), ("CIFAR", photos))})
-        rows |= {f"{label}, {title}": both.sel(panel=title, drop=True) for title in both["panel"].values}
-    some = _inner(_joined(rows)) if rates else _joined(rows)
+        # Formulas are not broken into lines, but here they are.
+        breaks = {title: f"{label}, {title.replace(', ', chr(10))}" for title in both["panel"].values}
+        rows |= {lines: both.sel(panel=title, drop=True) for title, lines in breaks.items()}
+    some = _some_times(_inner(_joined(rows)), 300) if rates else _hundredths(_joined(rows))
     draw = _rates if rates else partial(_effects, figure="B.D3")
     return draw(
-        some.isel(time=slice(0, None, max(1, some.sizes["time"] // 300))),
+        some,
         by="per_class",
         panel="panel",
         level=None,
+        legend=True,
         shared=False,
         label="n = {}",
         x_label="share of training",
@@ -455,6 +469,7 @@ def class_numbers(text: xr.Dataset, program: xr.Dataset, rates: bool = False) ->
         return _rates(
             1000 * _inner(_pair(text, RATES)),
             panel="classes",
+            columns=2,
             alt="Two panels in which the effect within classes has a hump and that between them lies below it, the "
             "hump higher with three classes.",
         )
@@ -462,6 +477,7 @@ def class_numbers(text: xr.Dataset, program: xr.Dataset, rates: bool = False) ->
         _pair(text, INTEGRATED),
         _pair(program, INTEGRATED),
         panel="classes",
+        columns=2,
         theory_label="as in the program",
         figure="B.D4",
         alt="Two panels in which A rises and B falls, on both kinds of images; A rises further with three classes.",
@@ -477,6 +493,8 @@ def recovered_effects(recovered: xr.Dataset) -> Picture:
         truth.expand_dims(model=some["model"].values),
         by="model",
         panel="effect",
+        columns=2,
+        legend=True,
         theory_label="truth",
         level=None,
         shared=False,
@@ -512,7 +530,8 @@ validation_curves = partial(
     x_label="iteration",
     y_label="mean over trials",
     shared=False,
-    height=3.4,
+    legend=False,
+    height=3.0,
     figure="B.4",
     alt="Two panels of ten curves over iterations. With few wrong labels loss falls and accuracy rises, the later the "
     "more labels are wrong; with two thirds both stay; with four fifths accuracy falls.",
@@ -549,7 +568,9 @@ final_accuracy = partial(
 )
 """Validation accuracy at the end, in per cent, over ``label_error``, a curve for each ``set``."""
 
-_indices = partial(figures.curve_panels, x="label_error", by="effect", level=1.0, x_label=WRONG, y_label="tail index")
+_indices = partial(
+    figures.curve_panels, x="label_error", by="effect", level=1.0, legend=False, x_label=WRONG, y_label="tail index"
+)
 
 
 def indices_by_source(of_integrals: xr.Dataset, of_rates: xr.Dataset) -> Picture:
@@ -558,7 +579,6 @@ def indices_by_source(of_integrals: xr.Dataset, of_rates: xr.Dataset) -> Picture
     return _indices(
         _joined({words: _pair(one, INDICES) for words, one in sources.items()}, "source"),
         panel="source",
-        shared=False,
         alt="Two panels of two curves: tail indices from integrated effects on the left, from the effects themselves "
         "on the right.",
     )
@@ -580,11 +600,12 @@ def indices_by_model(indices: xr.Dataset, low: xr.Dataset, high: xr.Dataset) -> 
 
 
 def _by_model_and_share(run: xr.Dataset, names: Mapping[str, str], draw: Any, **how: Any) -> Picture:
-    """Both effects by model (rows) and share of wrong labels (columns)."""
-    curves = _pair(run, names).stack(panel=["model", "label_error"])
+    """Both effects by model (rows) and share of wrong labels (columns); rates without the ends of training."""
+    curves = _pair(run, names) if names is INTEGRATED else _inner(_pair(run, names))
+    curves = curves.stack(panel=["model", "label_error"])
     titles = [f"{model}, $p$ = {share:.2g}" for model, share in curves["panel"].values]
     curves = curves.drop_vars(["panel", "model", "label_error"]).assign_coords(panel=titles)
-    picture: Picture = draw(curves, panel="panel", columns=4, **how)
+    picture: Picture = draw(curves, panel="panel", shared="row", **how)
     return picture
 
 
@@ -653,6 +674,7 @@ def _paths(panels: Mapping[str, xr.Dataset], **how: Any) -> Picture:
         label="logit {}",
         y_label="mean logit",
         x_label="time (share)",
+        legend=False,
         **how,
     )
 
@@ -673,10 +695,12 @@ def paths_by_class(panels: Mapping[str, xr.Dataset]) -> Picture:
     """Figure D.8: :func:`class_path` of each class, data set and estimator."""
     return _paths(
         panels,
-        columns=3,
+        columns=4,
+        height=1.6,
+        shared=False,
         figure="B.D8",
-        alt="Four rows of three panels of three logits: in each the logit of the own class ends highest, in networks "
-        "and in simulation.",
+        alt="Twelve panels of three logits, a row for each class: in each the logit of the own class ends highest, in "
+        "networks and in simulation.",
     )
 
 
@@ -692,14 +716,14 @@ def paths_of_i_model(panels: Mapping[str, xr.Dataset]) -> Picture:
 
 
 _differences = partial(
-    figures.curve_panels, x="time", panel="panel", x_label="time (share)", y_label="relative difference"
+    figures.curve_panels, x="time", panel="panel", columns=4, x_label="time (share)", y_label="relative difference"
 )
 
 
 def _by_norm(distances: Mapping[str, xr.DataArray], names: Mapping[str, str]) -> xr.DataArray:
     """Relative differences of each data set in each norm, under its name, as panels."""
     panels = {
-        f"{name}, {words}": one.sel(norm=norm, drop=True)
+        f"{name},\n{words}": one.sel(norm=norm, drop=True)
         for name, one in distances.items()
         for norm, words in names.items()
     }

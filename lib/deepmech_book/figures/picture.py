@@ -23,7 +23,7 @@ from deepmech.core.estimates import Estimate
 from deepmech.plots import style
 from deepmech_book import RECORD
 
-__all__ = ["SHADED", "Picture", "arrays_in", "dataset", "pictured", "table"]
+__all__ = ["Picture", "arrays_in", "beside", "dataset", "pictured", "table"]
 
 HEAVY = 120_000
 """Bytes of outlines beyond which pixels may weigh less."""
@@ -47,8 +47,6 @@ _STYLE = (
 )
 #: What an address in double quotes may hold as it is.
 _PLAIN = " !$'()*+,-./:;=?@[]^_`{|}~<>"
-#: Drawing functions whose shades mean numbers.
-SHADED = {"heat", "images", "network_diagram", "phase_diagram", "phases", "slices"}
 
 
 def _slim(svg: bytes) -> bytes:
@@ -145,6 +143,8 @@ class Picture:
         self._figure = self._build()
         if self._figure.get_figwidth() < style.WIDTH:
             self.kind += " dm-narrow"
+        if any(ax.images for ax in self._figure.axes):  # scales of shades are images
+            self.kind += " dm-shaded"
         self.svg()
 
     def __repr__(self) -> str:
@@ -235,16 +235,52 @@ def pictured(draw: Callable[..., Any]) -> Callable[..., Picture]:
             args, how = (args[0].value, *args[1:]), {**how, "interval": args[0].interval}
 
         def on(fig: Figure) -> None:
+            if on_axes:
+                fig.set_size_inches(style.NARROW, 3.4)
             draw(*args, **how, **({"ax": fig.subplots()} if on_axes else {"fig": fig}))
 
         drawing = Picture(on, alt=alt, height=3.9, figure=figure)
         given = signature.bind_partial(*args, **how).arguments
-        if draw.__name__ in SHADED:
-            drawing.kind += " dm-shaded"
         drawing.data = dataset(dict(arrays_in({**given, **given.pop("how", {})})), drawing.alt)
         return drawing
 
     return picture
+
+
+def beside(parts: Mapping[str, Picture], *, alt: str = "", figure: str | None = None, height: float = 3.4) -> Picture:
+    """Pictures side by side as one, each below its title.
+
+    Parameters
+    ----------
+    parts : Picture by title
+        Without a title, "", there is no line for it.
+    alt, figure : str, optional
+        As of a picture; by default the words of all parts.
+
+    Examples
+    --------
+    >>> one = Picture(lambda fig: fig.subplots().plot([0, 1]), alt="A rising line.")
+    >>> both = beside({"left": one, "right": one})
+    >>> both.alt, len(both.render().axes)
+    ('A rising line. A rising line.', 2)
+    """
+
+    def draw(fig: Figure) -> None:
+        fig.set_figheight(height)
+        grid = fig.add_gridspec(1, len(parts))
+        for i, (title, part) in enumerate(parts.items()):
+            frame: Any = fig.add_subfigure(grid[0, i])
+            # A part draws as on a figure of its own, and has the size that the whole gives it.
+            frame.set_figheight = frame.set_size_inches = lambda *size: None
+            frame.get_figwidth, frame.get_figheight = lambda: style.WIDTH / len(parts), lambda: height
+            part.draw(frame)
+            if title:
+                frame.axes[0].set_title(title, loc="left")
+
+    whole = Picture(draw, alt=alt or " ".join(part.alt for part in parts.values()), figure=figure)
+    arrays = {f"{title} {name}": part.data[name] for title, part in parts.items() if part.data for name in part.data}
+    whole.data = dataset(arrays, whole.alt) if arrays else None
+    return whole
 
 
 def arrays_in(given: Mapping[str, Any]) -> Iterator[tuple[str, xr.DataArray]]:

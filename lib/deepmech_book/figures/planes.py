@@ -64,7 +64,7 @@ def heat(
     finite = values.values[np.isfinite(values.values)]
     if limits is None and not len(finite):
         raise ValueError("heat values: none is finite; give limits to draw an empty plane")
-    fig.set_figheight(4.2)
+    fig.set_size_inches(style.NARROW, 3.6)
     ax = fig.subplots()
     few = max(values.shape) <= FEW and boundary is None
     along = [np.arange(len(values[d])) if few else np.asarray(values[d], float) for d in (x, y)]

@@ -20,9 +20,6 @@ from deepmech.plots.style import LIGHT, SINGLETON, axis_label, legend, panels, r
 
 __all__ = ["clouds", "dots", "scatter"]
 
-NARROW = 4.6
-"""Width in inches of rows of dots: their words are still 11 pixels high where a phone shows all of them."""
-
 
 def _require_few_kinds(owner: str, kinds: int, words: str) -> None:
     if kinds > len(style.MARKS):
@@ -78,7 +75,7 @@ def scatter(
     shade = None if colour is None else transpose_to("scatter colour", colour, *dims).values.ravel()
     kinds = list(dict.fromkeys(shade)) if shade is not None and shade.dtype.kind in "UO" else []
     _require_few_kinds("scatter", len(kinds), "kinds of points in colour")
-    fig.set_figheight(3.9)
+    fig.set_size_inches(style.NARROW, 3.4)
     ax = fig.subplots()
     if colour is None or shade is None:
         ax.scatter(at_x, at_y, s=34, color=style.categories(1)[0], alpha=0.85, lw=0)
@@ -138,7 +135,7 @@ def dots(
     shift = (np.arange(len(series)) - (len(series) - 1) / 2) * min(0.18, 0.7 / len(series))
     keys = [style.format_number(value) for value in series]
     columns = max(1, min(4, len(keys), 60 // (max(map(len, keys)) + 7)))  # 60 letters in a line
-    fig.set_size_inches(NARROW, 1.2 + 0.42 * len(names) + 0.25 * bool(by) * style.rows_of(len(keys), columns))
+    fig.set_size_inches(style.NARROW, 1.2 + 0.42 * len(names) + 0.25 * bool(by) * style.rows_of(len(keys), columns))
     ax, at = fig.subplots(), np.arange(len(names), dtype=float)
     for i, colour in enumerate(style.palette(series, dim=by)):
         y = at + shift[i]
