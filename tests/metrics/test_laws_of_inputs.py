@@ -47,18 +47,13 @@ CALLS = {
     "separable": (np.stack([A, B, C]), separability.separable),
     "separated_along": (np.stack([A, B, C]), lambda a: separability.separated_along(a, np.ones(4))),
     "separated_along, direction": (A[0], lambda a: separability.separated_along(np.stack([A, B]), a)),
-    "best_direction": (A[:3], lambda a: separability.best_direction(a)[0]),
     "etf_distance": (A[:3], separability.etf_distance),
     "displacement_sums": (A.ravel(), lambda a: glass.displacement_sums(a, B.ravel(), GROUP, 3, [0.1]).square),
     "displacement_sums, windows": (T, lambda a: glass.displacement_sums(A.ravel(), B.ravel(), GROUP, 3, a).square),
     "non_gaussian": (T[:2], lambda a: glass.non_gaussian(a, [3.0, 4.0], [5.0, 5.0])),
     "mixture_non_gaussian": (T[:2], lambda a: glass.mixture_non_gaussian(a, [5.0, 6.0])),
     "mixture_non_gaussian, counts": (T[:2], lambda a: glass.mixture_non_gaussian([5.0, 6.0], a)),
-    "susceptibility": (FALL, lambda a: glass.susceptibility(a, 10)),
     "motility": (A.ravel(), lambda a: glass.motility(a, B.ravel())[0]),
-    "dip": (A, glass.dip),
-    "unbinned": (T, lambda a: glass.unbinned(a, np.arange(31.0))),
-    "unbinned, edges": (T, lambda a: glass.unbinned(np.arange(29), a)),
     "Plane.through": (A[:3], lambda a: surfaces.Plane.through(a).axes),
     "decorrelation_time": (FALL, lambda a: relaxation.decorrelation_time(T, a).time),
     "decorrelation_time, times": (T, lambda a: relaxation.decorrelation_time(a, FALL).time),
@@ -71,8 +66,6 @@ CALLS = {
         lambda a: relaxation.decorrelation_times(timed(a, "seed", "time")).tau,
     ),
     "local_powers": (A**2, lambda a: relaxation.local_powers(timed(a, "seed", "time"))),
-    "second_step": (np.stack([FALL, FALL**2]), lambda a: relaxation.second_step(timed(a, "seed", "time"))),
-    "cage": (np.stack([T, T**2]), lambda a: relaxation.rise_after_plateau(timed(a, "seed", "time"))),
     "linear_slope": (FALL, lambda a: linear_slope(T, a).value),
     "linear_slope, x": (T, lambda a: linear_slope(a, FALL).value),
 }
@@ -121,8 +114,8 @@ def test_views_and_read_only_arrays_are_read_alike_and_left_alone(name):
 
 SCALE_FREE = [
     *("data_separation", "data_separation, D_hat", "data_separation, debiased", "curvature", "descent"),
-    *("probe_error", "integrated_effects, I", "integrated_effects, L", "separated_along, direction", "best_direction"),
-    *("etf_distance", "mixture_non_gaussian", "mixture_non_gaussian, counts", "dip"),
+    *("probe_error", "integrated_effects, I", "integrated_effects, L", "separated_along, direction"),
+    *("etf_distance", "mixture_non_gaussian", "mixture_non_gaussian, counts"),
 ]
 
 
@@ -149,10 +142,7 @@ def test_sums_of_groups_have_no_scale_and_large_features_decide(powers):
         np.testing.assert_allclose(found.leave_one_out(debias), expected.leave_one_out(debias), atol=1e-6)
 
 
-def test_records_a_decade_apart_and_curves_without_values_are_named():
-    rare = xr.DataArray([0.9, 0.5, 0.1], {"time": [1.0, 10.0, 100.0]}, "time")
-    with pytest.raises(ValueError, match="second_step: overlap: no three records lie within a factor of four"):
-        relaxation.second_step(rare)
+def test_curves_without_values_are_named():
     with pytest.raises(ValueError, match=r"collapse: curves: that of τ = 4 has fewer than two finite values"):
         relaxation.collapse(T, np.stack([FALL, np.full(30, np.nan)]), np.array([8.0, 4.0]))
     with pytest.raises(ValueError, match=r"linear_slope: x = .*two or more of them different"):

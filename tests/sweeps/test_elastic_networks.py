@@ -10,12 +10,13 @@ from slices import cells
 
 from deepmech import over
 from deepmech.core.random import Stream
-from deepmech.simulators.elastic_sde import ElasticSDE, mean_solution, mixed_logits, tabulated_paths
+from deepmech.simulators.elastic_sde import ElasticSDE, mean_solution, mixed_logits
 from deepmech.sweeps import run
 from deepmech.trainers import SingleSample, train_lenet
 from deepmech_book.analysis.elastic_sde import effects, imitation, logits
 from deepmech_book.sweeps.elastic_sde import extension_models, networks
 from deepmech_book.sweeps.elastic_sde.data import SETTINGS, images
+from deepmech_book.sweeps.elastic_sde.paths import tabulated_paths
 
 SMALL = {"per_class": 12, "n_trials": 12, "iterations": 40, "thin": 20, "coarse": 20, "n_checks": 2, "moments": 3}
 

@@ -1,4 +1,4 @@
-"""Relaxation: times, powers and collapse of decaying curves, and where they pause."""
+"""Relaxation: times, powers and collapse of decaying curves."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from deepmech.core.estimates import Estimate, jackknife, leave_one_out, linear_s
 from deepmech.core.labels import as_labelled
 
 __all__ = [
-    "CENSORED", "CROSSED", "EARLY", "LASTING", "LOW", "Collapse", "Crossing", "collapse", "decorrelation_time",
-    "decorrelation_times", "exponent", "interval_by_factors", "local_powers", "rise_after_plateau", "second_step",
+    "CENSORED", "CROSSED", "EARLY", "Collapse", "Crossing", "collapse", "decorrelation_time", "decorrelation_times",
+    "exponent", "interval_by_factors", "local_powers",
 ]  # fmt: skip
 
 CROSSED, CENSORED, EARLY = "crossed", "censored", "early"
@@ -319,87 +319,3 @@ def local_powers(values: xr.DataArray) -> xr.DataArray:
         x = x - x.mean()
         out.append((logs[..., near] * x).sum(-1) / (x**2).sum() if near.sum() > 2 else np.full(logs.shape[:-1], np.nan))
     return values.copy(data=np.stack(out, -1))
-
-
-def second_step(overlap: xr.DataArray) -> float:
-    """How clearly any overlap over ``time`` falls twice: 0 for one fall, near 1 for two with a plateau between.
-
-    -dQ/d(log t) has a peak for each fall. Given is the depth of the valley between two peaks, over the highest; of all
-    curves the deepest. A curve that ends above 0.9 has hardly begun to fall, and is left out.
-
-    Parameters
-    ----------
-    overlap : over ``time`` and more.
-
-    Returns
-    -------
-    float, 0 to 1
-
-    Raises
-    ------
-    ValueError
-        If no three records lie within a factor of four in time.
-
-    Examples
-    --------
-    >>> t = np.geomspace(1, 1e6, 60)
-    >>> once, twice = np.exp(-t / 1e3), (np.exp(-t / 1e2) + np.exp(-t / 1e5)) / 2
-    >>> [round(second_step(xr.DataArray(q, {"time": t}, "time")), 1) for q in (once, twice)]
-    [0.0, 1.0]
-    """
-    overlap = _over_time("second_step: overlap", overlap)
-    with np.errstate(over="ignore"):  # an overlap is at most 1
-        falls = -local_powers(overlap.copy(data=np.exp(overlap.values))).values
-    times = overlap.time.values.astype(float)
-    if not (np.log(times[2:] / times[:-2]) <= np.log(4)).any():
-        raise ValueError(
-            "second_step: overlap: no three records lie within a factor of four in time, over which the slope is "
-            "taken: record at times closer to one another"
-        )
-    deepest = 0.0
-    for fall in falls[overlap.values[..., -1] <= 0.9].reshape(-1, overlap.sizes["time"]):
-        curve = fall[np.isfinite(fall)]
-        if not len(curve) or not curve.max() > 0:
-            continue  # it ended at once, or never falls
-        left = np.maximum.accumulate(curve)
-        right = np.maximum.accumulate(curve[::-1])[::-1]
-        deepest = max(deepest, float((np.minimum(left, right) - curve).max() / curve.max()))
-    return deepest
-
-
-LOW, LASTING = 0.3, 3.0
-"""A plateau is a stretch of local powers below the one, over which time grows by a factor of the other or more."""
-
-
-def rise_after_plateau(msd: xr.DataArray) -> float:
-    """How clearly any mean square displacement shows a cage: how much its local power rises after a plateau.
-
-    A stretch shorter than :data:`LASTING` is a swing of weights across a steep valley. 0 if there is no plateau, or no
-    rise after it. Curves at T = 0 are left out: networks at zero loss do not move at all.
-
-    Parameters
-    ----------
-    msd : over ``time``, and ``temperature`` or more; any unit.
-
-    Returns
-    -------
-    float, a difference of powers of time
-
-    Examples
-    --------
-    >>> t = np.geomspace(1, 1e6, 60)
-    >>> free, caged = t, t / (1 + t / 10) + t / 1e3
-    >>> [round(rise_after_plateau(xr.DataArray(r, {"time": t}, "time")), 1) for r in (free, caged)]
-    [0.0, 0.9]
-    """
-    msd = _over_time("rise_after_plateau: msd", msd)
-    moving = msd.sel(temperature=msd.temperature > 0) if "temperature" in msd.dims else msd
-    times, most = msd.time.values.astype(float), 0.0
-    for curve in local_powers(moving).values.reshape(-1, msd.sizes["time"]):
-        below = np.append(np.nan_to_num(curve, nan=np.inf) < LOW, False)
-        for start in np.flatnonzero(below & ~np.insert(below[:-1], 0, False)):
-            end = start + int(np.argmin(below[start:]))
-            later = curve[end:][np.isfinite(curve[end:])]
-            if times[end - 1] >= LASTING * times[start] and len(later):
-                most = max(most, float(later.max() - np.nanmin(curve[start:end])))
-    return most

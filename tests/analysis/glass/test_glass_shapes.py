@@ -9,9 +9,9 @@ from scipy.special import erf
 from deepmech import sweeps
 from deepmech.core.random import Stream
 from deepmech.metrics import relaxation
-from deepmech.metrics.glass import MOTILITY_EDGES, uniform_dips
+from deepmech.metrics.glass import MOTILITY_EDGES
 from deepmech.simulators.brownian import free_overlap, free_time
-from deepmech_book.analysis.glass import phases, regimes, shapes, wells
+from deepmech_book.analysis.glass import dips, phases, plateaus, regimes, shapes, wells
 from deepmech_book.sweeps.glass import minima, walks
 from deepmech_book.sweeps.glass.data import Binary, binary
 
@@ -65,10 +65,13 @@ def test_where_the_record_ends_first_its_end_is_a_lower_bound():
 
 def test_a_second_step_is_seen_and_a_single_one_is_not():
     overlap = phases.overlaps(made_up()).mean("seed")
-    assert relaxation.second_step(overlap) < 0.05
+    assert plateaus.second_step(overlap) < 0.05
     t = overlap.time.values.astype(float)
     two = overlap.copy(data=np.broadcast_to(0.5 * np.exp(-t / 5) + 0.5 * np.exp(-t / 1000), overlap.shape))
-    assert relaxation.second_step(two) > 0.5
+    assert plateaus.second_step(two) > 0.5
+    rare = xr.DataArray([0.9, 0.5, 0.1], {"time": [1.0, 10.0, 100.0]}, "time")
+    with pytest.raises(ValueError, match="second_step: overlap: no three records lie within a factor of four"):
+        plateaus.second_step(rare)
 
 
 def test_a_regime_that_the_record_does_not_show_is_not_testable():
@@ -100,17 +103,17 @@ def test_panels_keep_every_curve_at_its_own_times():
 def test_free_walks_spread_and_a_cage_is_one():
     run = made_up()
     msd = run.msd.isel(waiting=0).mean("seed")
-    assert relaxation.rise_after_plateau(msd) == 0
+    assert plateaus.rise_after_plateau(msd) == 0
     powers = relaxation.local_powers(msd).isel(time=slice(3, -3))
     assert powers.sel(temperature=0.1).values == pytest.approx(1.0, abs=0.01)
     assert powers.sel(temperature=0.0).values == pytest.approx(2.0, abs=0.01)
     # A plateau of two decades and an escape from it.
     t = msd.time.values.astype(float)
     caged = msd.copy(data=np.broadcast_to(1e-6 * (1 - np.exp(-t)) + 1e-12 * t**2, msd.shape))
-    assert relaxation.rise_after_plateau(caged) > 1
+    assert plateaus.rise_after_plateau(caged) > 1
     for end, is_cage in ((5.0, False), (500.0, True)):  # a swing within the first steps is no cage
         held = msd.copy(data=np.broadcast_to(1e-9 + 1e-9 * (t / end) ** 2, msd.shape))
-        assert (relaxation.rise_after_plateau(held.sel(time=slice(10, None))) > 1) == is_cage
+        assert (plateaus.rise_after_plateau(held.sel(time=slice(10, None))) > 1) == is_cage
 
 
 def test_flat_motilities_have_one_mode():
@@ -174,7 +177,7 @@ def test_histograms_of_groups_hold_every_weight_and_have_the_median_of_a_gaussia
 def test_layers_far_apart_have_two_modes_and_equal_ones_do_not(run):
     equal = run.assign(end_square=run.end_count * 1e-6)
     scale = xr.where(run.layer > 3, 1e-6, 1e-18)
-    critical = np.quantile(uniform_dips(Stream.of("dips"), 2 * 246, 200), 0.95)
+    critical = np.quantile(dips.uniform_dips(Stream.of("dips"), 2 * 246, 200), 0.95)
     assert shapes.grouped_dips(equal, 1e-2)[-1] < critical
     assert shapes.grouped_dips(equal.assign(end_square=run.end_count * scale), 1e-2)[0] > critical
 
@@ -308,3 +311,10 @@ def test_independent_networks_vary_by_what_independent_weights_do():
     chi, _ = shapes.fluctuations(run)
     assert float(chi.max()) == pytest.approx(0, abs=1e-12)
     assert bool(shapes.fluctuations(run.isel(seed=[0]))[0].isnull().all())
+
+
+def test_susceptibility_of_independent_weights():
+    inside = Stream.of("glass metrics", 0).uniform("inside", 0, (4000, 50)) < 0.3
+    assert shapes.susceptibility(inside.mean(1), 50) == pytest.approx(0.3 * 0.7, rel=0.1)
+    with pytest.raises(ValueError, match="at least two"):
+        shapes.susceptibility(np.array([0.5]), 50)

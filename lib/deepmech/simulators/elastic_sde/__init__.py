@@ -4,8 +4,7 @@
   (:class:`PowerLaw`, tables). :func:`mixed_logits` makes the structure of Eq. E.1.
 - :func:`simulate`: samples of many runs at once, exact in law; :func:`train_discrete`: the dynamics
   of single-sample training, Eqs. 1 and 4, of which the SDE is the limit.
-- :func:`mean_solution`: mean features in closed form (Eqs. 3, 7, 9 for any K), by matrix exponential otherwise;
-  :func:`tabulated_paths`: the same for tables of effects, fast enough for fits.
+- :func:`mean_solution`: mean features in closed form (Eqs. 3, 7, 9 for any K), by matrix exponential otherwise.
 - :func:`separation_probability`, :func:`separated_by_chance`, :func:`critical_strength`: what Theorems 2.1 and 3.1 say,
   in numbers.
 """
@@ -19,7 +18,6 @@ from deepmech.simulators.elastic_sde.solution import (
     mean_solution,
     separated_by_chance,
     separation_probability,
-    tabulated_paths,
 )
 
 simulators.simulate.register(ElasticSDE, simulate)
@@ -35,6 +33,5 @@ __all__ = [
     "separated_by_chance",
     "separation_probability",
     "simulate",
-    "tabulated_paths",
     "train_discrete",
 ]

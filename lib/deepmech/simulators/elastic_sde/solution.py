@@ -1,5 +1,5 @@
-"""Mean features in closed form or along tables of effects, the exact transition between two times, and when classes
-come apart, in numbers: Theorems 2.1 and 3.1 made sharp for the I-model."""
+"""Mean features in closed form, the exact transition between two times, and when classes come apart, in numbers:
+Theorems 2.1 and 3.1 made sharp for the I-model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from scipy.linalg import expm
 from scipy.special import comb, log_ndtr
 
 from deepmech.core import specs
-from deepmech.core.compiled import INSIDE, KERNEL, njit
 from deepmech.core.labels import Number, ParameterGrid, with_attrs
 from deepmech.core.provenance import attributes
 from deepmech.core.random import Stream
@@ -291,102 +290,6 @@ def to_dataset(
     )
     counted = ("run", "class", "sample", "feature")
     return with_attrs(made.assign_coords({d: np.arange(n) for d, n in made.sizes.items() if d in counted}), ATTRS)
-
-
-def tabulated_paths(
-    parts: tuple[np.ndarray, np.ndarray], intra: Any, inter: Any, start: Any, step: float, substeps: int = 2
-) -> np.ndarray:
-    """Solution of x' = (α(t) M_α + β(t) M_β) x at evenly spaced times, α and β linear in between (paper B, Eq. 6).
-
-    Parameters
-    ----------
-    parts : (ndarray, ndarray)
-        M_α and M_β, (d, d) each: :func:`~deepmech.simulators.elastic_sde.drift_matrix` for what multiplies α and β.
-    intra, inter : (T,), effects at the times, per unit of time. They, or the parts, may be complex: an imaginary step
-        of 1e-30 in a parameter gives the path's derivative by it to rounding.
-    start : array_like
-        x at the first time, d numbers in any shape.
-    step : float
-        From one time to the next.
-    substeps : int
-        Runge–Kutta steps within one; the error falls with their fourth power.
-
-    Returns
-    -------
-    ndarray
-        (T, \\*start.shape).
-
-    Raises
-    ------
-    ValueError
-        For shapes that do not fit.
-
-    Examples
-    --------
-    >>> m = np.eye(1)
-    >>> path = tabulated_paths((m, 0 * m), [1.0, 1.0], [0.0, 0.0], [1.0], step=1.0, substeps=8)
-    >>> bool(abs(path[-1, 0] - np.e) < 1e-4)
-    True
-    """
-    try:
-        given = [np.asarray(z) for z in (intra, inter, start, *parts)]
-    except (TypeError, ValueError):
-        given = []
-    if len(given) != 5 or any(z.dtype.kind not in "iufc" for z in given):
-        raise ValueError("tabulated_paths: parts, intra, inter, start: give arrays of numbers, and two parts")
-    kind = complex if any(map(np.iscomplexobj, given)) else float
-    a, b, x, first, second = (np.ascontiguousarray(z, dtype=kind) for z in given)
-    step, substeps = (
-        specs.check_real("tabulated_paths: step", step),
-        specs.check_int("tabulated_paths: substeps", substeps),
-    )
-    if a.shape != b.shape or a.ndim != 1 or first.shape != second.shape or first.shape != (x.size, x.size):
-        raise ValueError(
-            f"tabulated_paths: effects {a.shape}, {b.shape}, parts {first.shape}, {second.shape}, start {x.shape}: "
-            "give two rows of one length, and two square matrices as large as the start"
-        )
-    out = np.empty((len(a), x.size), kind)
-    _run(first, second, a, b, x.flatten(), float(step), int(substeps), out, np.zeros((5, x.size), kind))
-    return out.reshape(len(a), *x.shape)
-
-
-@njit(**INSIDE)
-def _slope(
-    first: np.ndarray, second: np.ndarray, a: complex, b: complex, x: np.ndarray, share: float, k: np.ndarray,
-    out: np.ndarray,
-) -> None:  # fmt: skip
-    """out = (a M_α + b M_β)(x + share k)."""
-    for i in range(x.shape[0]):
-        total = x[0] * 0.0
-        for j in range(x.shape[0]):
-            total += (a * first[i, j] + b * second[i, j]) * (x[j] + share * k[j])
-        out[i] = total
-
-
-@njit(**KERNEL, cache=True)
-def _run(
-    first: np.ndarray, second: np.ndarray, alpha: np.ndarray, beta: np.ndarray, x: np.ndarray, step: float,
-    substeps: int, out: np.ndarray, k: np.ndarray,
-) -> None:  # fmt: skip
-    """x : (d,), moved; k : (5, d) working space, of which the first row is zero."""
-    h = step / substeps
-    for t in range(alpha.shape[0]):
-        for i in range(x.shape[0]):
-            out[t, i] = x[i]
-        if t == alpha.shape[0] - 1:
-            break
-        for q in range(substeps):
-            a0 = alpha[t] + (alpha[t + 1] - alpha[t]) * q / substeps
-            b0 = beta[t] + (beta[t + 1] - beta[t]) * q / substeps
-            a2 = alpha[t] + (alpha[t + 1] - alpha[t]) * (q + 1) / substeps
-            b2 = beta[t] + (beta[t + 1] - beta[t]) * (q + 1) / substeps
-            a1, b1 = (a0 + a2) / 2, (b0 + b2) / 2
-            _slope(first, second, a0, b0, x, 0.0, k[0], k[1])
-            _slope(first, second, a1, b1, x, h / 2, k[1], k[2])
-            _slope(first, second, a1, b1, x, h / 2, k[2], k[3])
-            _slope(first, second, a2, b2, x, h, k[3], k[4])
-            for i in range(x.shape[0]):
-                x[i] += h / 6 * (k[1, i] + 2 * k[2, i] + 2 * k[3, i] + k[4, i])
 
 
 def separated_by_chance(n: int) -> float:

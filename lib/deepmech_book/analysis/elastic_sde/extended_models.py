@@ -13,10 +13,11 @@ from deepmech.core.estimates import Estimate, estimate, jackknife
 from deepmech.core.labels import over
 from deepmech.metrics.elasticity import margins, relative_difference
 from deepmech.metrics.separability import separated_along
-from deepmech.simulators.elastic_sde import ElasticSDE, simulate, tabulated_paths
+from deepmech.simulators.elastic_sde import ElasticSDE, simulate
 from deepmech_book.analysis.elastic_sde.effects import late, late_mean, without_groups
 from deepmech_book.sweeps.elastic_sde import extension_models
 from deepmech_book.sweeps.elastic_sde.networks import unequal
+from deepmech_book.sweeps.elastic_sde.paths import tabulated_paths
 
 __all__ = [
     "by_role",

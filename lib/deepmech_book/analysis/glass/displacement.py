@@ -15,7 +15,7 @@ from deepmech.core.estimates import Estimate, estimate, unknown
 from deepmech.metrics import relaxation
 from deepmech.metrics.relaxation import exponent
 from deepmech.simulators.brownian import Well, well_msd
-from deepmech_book.analysis.glass import phases, regimes
+from deepmech_book.analysis.glass import phases, plateaus, regimes
 from deepmech_book.sweeps.glass import walks
 
 __all__ = [
@@ -140,7 +140,7 @@ def early_diffusion(run: xr.Dataset, temperature: float) -> tuple[Estimate, Esti
 def cages(runs: Mapping[str, xr.Dataset], start: float = 10) -> dict[str, float]:
     """How clearly displacements of each phase show a cage: 0 for none.
 
-    By :func:`deepmech.metrics.relaxation.rise_after_plateau`.
+    By :func:`.plateaus.rise_after_plateau`.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def cages(runs: Mapping[str, xr.Dataset], start: float = 10) -> dict[str, float]
         Time from which on they are looked at: before it, the size of a step shows.
     """
     return {
-        phase: relaxation.rise_after_plateau(displacement(run).mean("seed").sel(time=slice(start, None)))
+        phase: plateaus.rise_after_plateau(displacement(run).mean("seed").sel(time=slice(start, None)))
         for phase, run in runs.items()
     }
 

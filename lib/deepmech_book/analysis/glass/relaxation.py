@@ -15,7 +15,7 @@ import xarray as xr
 from deepmech.core.estimates import Estimate, estimate, jackknife, unknown
 from deepmech.metrics import relaxation
 from deepmech.simulators.brownian import free_overlap
-from deepmech_book.analysis.glass import phases, regimes
+from deepmech_book.analysis.glass import phases, plateaus, regimes
 from deepmech_book.sweeps.glass import walks
 
 __all__ = [
@@ -356,14 +356,14 @@ def second_steps(overlaps: Mapping[str, xr.DataArray]) -> xr.DataArray:
     ----------
     overlaps : mapping of str to DataArray
         Phase -> Q over ``time`` and more, of which the clearest counts
-        (:func:`deepmech.metrics.relaxation.second_step`).
+        (:func:`.plateaus.second_step`).
 
     Returns
     -------
     DataArray
         Over ``phase``, from 0 to 1.
     """
-    depths = [relaxation.second_step(one) for one in overlaps.values()]
+    depths = [plateaus.second_step(one) for one in overlaps.values()]
     return xr.DataArray(depths, {"phase": list(overlaps)}, dims="phase")
 
 

@@ -17,19 +17,13 @@ import pandas as pd
 import xarray as xr
 from scipy.special import erf
 
+from deepmech.core import specs
 from deepmech.core.estimates import Estimate, estimate
 from deepmech.core.random import Stream
-from deepmech.metrics.glass import (
-    MOTILITY_EDGES,
-    DipTest,
-    dip,
-    dip_test,
-    mixture_non_gaussian,
-    susceptibility,
-    unbinned,
-)
+from deepmech.metrics.glass import MOTILITY_EDGES, mixture_non_gaussian
 from deepmech.plots.style import format_number
 from deepmech_book.analysis.glass import phases, regimes
+from deepmech_book.analysis.glass.dips import DipTest, dip, dip_test, unbinned
 from deepmech_book.sweeps.glass import walks
 
 __all__ = [
@@ -51,6 +45,7 @@ __all__ = [
     "share_bimodal",
     "silent_weights",
     "slow_weights",
+    "susceptibility",
     "two_modes",
 ]
 
@@ -378,3 +373,34 @@ def fluctuations(run: xr.Dataset) -> tuple[xr.DataArray, xr.DataArray]:
         varies = [mean.copy(data=susceptibility(one.values, int(run.n_weights.max()))) for one in both]
     names = ["networks", "free walks"]
     return xr.concat(varies, xr.Variable("kind", names)), (mean * (1 - mean)).expand_dims(kind=names[:1])
+
+
+def susceptibility(overlap: np.ndarray, n_weights: float) -> np.ndarray:
+    """χ₄ = N Var(Q) over runs (unbiased variance); independent weights give Q (1 - Q).
+
+    Parameters
+    ----------
+    overlap : array
+        Q of each run along the first axis.
+    n_weights : float
+        N.
+
+    Returns
+    -------
+    ndarray
+        Without the first axis.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two runs.
+
+    Examples
+    --------
+    >>> susceptibility(np.array([0.4, 0.6]), 100).round(6).item()
+    2.0
+    """
+    overlap = np.atleast_1d(specs.check_array("susceptibility: overlap", overlap))
+    if len(overlap) < 2:
+        raise ValueError(f"susceptibility: {len(overlap)} run along axis 0: a variance needs at least two")
+    return np.asarray(n_weights * overlap.var(0, ddof=1))

@@ -11,8 +11,8 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core.estimates import Estimate, stack
-from deepmech.metrics.relaxation import rise_after_plateau
 from deepmech_book.analysis.glass import displacement, phases
+from deepmech_book.analysis.glass.plateaus import rise_after_plateau
 from deepmech_book.analysis.glass.summaries import of_learnt_most, origins
 from deepmech_book.claims.functions import Measurement, measures
 from deepmech_book.claims.glass._clocks import measures_walks

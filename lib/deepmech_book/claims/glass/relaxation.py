@@ -10,8 +10,8 @@ from collections.abc import Mapping
 import xarray as xr
 
 from deepmech.core.estimates import Estimate, stack
-from deepmech.metrics.relaxation import second_step
 from deepmech_book.analysis.glass import phases, relaxation
+from deepmech_book.analysis.glass.plateaus import second_step
 from deepmech_book.analysis.glass.summaries import of_learnt_most, origins
 from deepmech_book.claims.functions import Measurement, measures
 from deepmech_book.claims.glass._clocks import measures_walks

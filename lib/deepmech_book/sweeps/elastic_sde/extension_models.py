@@ -18,9 +18,10 @@ from scipy.optimize import least_squares
 from deepmech.core.labels import over
 from deepmech.core.random import Stream
 from deepmech.metrics.elasticity import integrated_effects, margins, relative_difference
-from deepmech.simulators.elastic_sde import mixed_logits, tabulated_paths
+from deepmech.simulators.elastic_sde import mixed_logits
 from deepmech.sweeps import Sweep, to_records
 from deepmech_book.sweeps.elastic_sde import networks
+from deepmech_book.sweeps.elastic_sde.paths import tabulated_paths
 from deepmech_book.sweeps.policy import verification_policy
 from deepmech_book.sweeps.shipped import result
 
