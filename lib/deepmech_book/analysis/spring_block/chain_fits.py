@@ -119,7 +119,7 @@ def table(fit: xr.Dataset, rival: xr.Dataset) -> pd.DataFrame:
         "time": "chain's time at the last epoch",
     }
     medians = fit[["r2", *NUMBERS]].assign(rival=rival["r2"]).median("seed").to_dataframe()
-    return medians[list(names)].rename(columns=names).round(2).T
+    return medians[list(names)].rename(columns=names).round(3).T
 
 
 def _relaxing(time: float, n_layers: int, epoch: np.ndarray) -> np.ndarray:

@@ -254,19 +254,17 @@ class NetworkDiagram:
 
     def summary(self) -> dict[str, str]:
         """Shape against accuracy, the rival, and the best cell, in words."""
-        best, size = self.best_cell, abs(self.curvature.mean("seed")).where(self.usable)
+        best = self.best_cell
         return ({"cells left out": str(self.left_out)} if self.left_out else {}) | {
             "rank correlation of accuracy with |curvature|": str(self.falls),
-            "… with the distance from the noise best in other rows": two_decimals(self.falls.null),
+            "the same, with the distance from the noise best in other rows": two_decimals(self.falls.null),
             "within rows: with |curvature|": str(self.falls_in_rows),
             "within rows: with that distance": two_decimals(self.falls_in_rows.null),
-            "curvature c₀ about which accuracy falls": str(self.straightest),
-            "best bent cell less best straight cell, points": str(self.bent_gains),
+            "curvature c₀ around which accuracy is highest": str(self.straightest),
+            "best bent minus best straight cell, percentage points": str(self.bent_gains),
             "highest accuracy": f"{100 * best['accuracy']:.1f} %",
             "its cell": f"α = {best['slope']:g}, {self.noise.replace('_', ' ')} {best[self.noise]:g}",
             "its curvature": str(self.best_curvature),
-            "its |curvature|, of the largest": two_decimals(abs(best["curvature"]) / float(size.max())),
-            "that of a cell picked blindly": two_decimals(float((size / size.max()).mean())),
         }
 
 
@@ -325,6 +323,32 @@ def table(made: Mapping[str, xr.Dataset]) -> pd.DataFrame:
             seeds["diverged"] = f"{int(one['diverged'].sum())} of {one['diverged'].size}"
         columns[title] = NetworkDiagram(one).summary() | seeds
     return pd.DataFrame(columns).fillna("–")
+
+
+def against_rivals(made: Mapping[str, xr.Dataset]) -> pd.DataFrame:
+    """Whether the bend tells accuracy better than its rivals, by title of a finished sweep: yes, no, or "?".
+
+    It is "?" where the 95 % interval of the difference between the two rank correlations holds 0.
+
+    Its rivals, over all cells and within rows, are those of :attr:`NetworkDiagram.falls_beside_loss` and of
+    :attr:`NetworkDiagram.falls`.
+    """
+    kinds = {
+        "training loss": "falls_beside_loss",
+        "training loss, within rows": "falls_in_rows_beside_loss",
+        "distance from the best noise": "falls",
+        "that distance, within rows": "falls_in_rows",
+    }
+
+    def word(found: Estimate) -> str:
+        low, high = found.difference or (np.nan, np.nan)
+        return "yes" if high < 0 else "no" if low > 0 else "?"
+
+    rows = {}
+    for title, one in made.items():
+        diagram = NetworkDiagram(one)
+        rows[title.replace("_", " ")] = {kind: word(getattr(diagram, name)) for kind, name in kinds.items()}
+    return pd.DataFrame(rows).T.rename_axis(columns="better than the")
 
 
 def without_input(made: xr.Dataset) -> xr.Dataset:
