@@ -6,8 +6,6 @@ import xarray as xr
 from runs_glass import LONG, diverging, falling_twice, mixed, sliding_run, trained
 from truth_and_null import Pairs
 
-from deepmech_book.analysis.glass import relaxation
-
 pairs = Pairs("glass/relaxation")
 NULLS = 6  # each takes half a second
 
@@ -97,24 +95,9 @@ def a_bottom_that_was_reached(true, rng):
     return {"trained": run.assign_coords(sgd_steps=300 * run.sgd_steps)}
 
 
-@pairs.of("C.A1.crossover_moves")
-def windows_left_neither_as_a_walk_nor_as_a_slide(true, rng):
-    bend = 1 / 1.41 if true else 1.0
-    times = np.geomspace(1, 1e8, 300)
-    return {"regularised": sliding_run(1e-8 if true else 1e-7, bend=bend, times=times, rng=rng)}
-
-
 @pairs.of("C.A2.plateau")
 def a_level_loss(true, rng):
     return {"regularised": sliding_run(levels=(0.4, 0.4 if true else 0.1), rng=rng)}
-
-
-@pairs.of("C.scaling.cold_kept")
-def slides_of_one_pace(true, rng):
-    speeds = {60_000: 1e-7 if true else 2.5e-8, 4000: 1e-7}
-    return {
-        "by_size": {n: relaxation.finest_times(sliding_run(speed, rng=rng, times=LONG)) for n, speed in speeds.items()}
-    }
 
 
 @pytest.mark.parametrize("claim", pairs.claims)

@@ -46,13 +46,13 @@ def least_worst(found: Mapping[str, Judgement]) -> tuple[str, Estimate]:
 
 
 def errors_of_parts(
-    records: Mapping[str, xr.Dataset], pairs: Mapping[str, Pairs]
+    records: Mapping[str, xr.Dataset], pairs: Mapping[str, Pairs], measures: Sequence[str] = ()
 ) -> tuple[Estimate, dict[str, dict[str, SignError]]]:
-    """Sign errors of all measures in several parts, (measure, part), and the whole.
+    """Sign errors of some measures, or of all, in several parts, (measure, part), and the whole.
 
     Measures stand in the order of their errors in the last part.
     """
-    found = {part: fresh_networks.sign_errors(record, pairs[part]) for part, record in records.items()}
+    found = {part: fresh_networks.sign_errors(record, pairs[part], measures) for part, record in records.items()}
     last = found[list(found)[-1]]
     names = {"measure": sorted(last, key=lambda name: last[name].value), "part": list(found)}
 

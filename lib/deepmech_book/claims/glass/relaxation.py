@@ -1,4 +1,4 @@
-"""Claims of the page glass/relaxation: Figs. 2, 3, A1, A2 and A4(a-c) of paper C.
+"""Claims of the page glass/relaxation: Figs. 2, 3 and A2 of paper C.
 
 ``runs`` are walks by phase, as :func:`deepmech_book.analysis.glass.phases.runs` gives them.
 """
@@ -121,29 +121,8 @@ def settled(trained: xr.Dataset) -> Measurement:
     return Measurement(power(-1), expected=0.0, null=1.0, detail=words)
 
 
-@measures_walks("C.A1.crossover_moves")
-def crossover_moves(regularised: xr.Dataset) -> Measurement:
-    """The power of χ that T* follows; of weights that slide steadily -1."""
-    tables = relaxation.times_by_window(regularised)
-    words = origins({"regularised": regularised}, f"T*: {relaxation.list_crossovers(tables)} (0: not seen).")
-    found = relaxation.crossover_power(tables)
-    why = (
-        "in fewer than two windows does the record see T*, whichever network is left out: its end bounds T* from above "
-        "only; walk about three times as long (steps)"
-    )
-    return Measurement(found, null=-1.0, detail=words, not_testable=None if found.is_finite else why)
-
-
 @measures_walks("C.A2.plateau")
 def plateau(regularised: xr.Dataset) -> Measurement:
     """The data loss at the end of the walk over that at its beginning."""
     words = origins({"regularised": regularised})
     return Measurement(relaxation.loss_drift(regularised), detail=words)
-
-
-@measures("C.scaling.cold_kept")
-def cold_kept(by_size: Mapping[int, xr.Dataset]) -> Measurement:
-    """The landscape's own time at 60,000 samples over that at 4,000; tables of times by number of samples."""
-    hot = "; ".join(f"{n:,}: {relaxation.prefactor(one, 1e-3)}" for n, one in by_size.items())
-    words = f"Hot, at T = 0.001, τ₉₀ over that of free walks, by P_D: {hot}."
-    return Measurement(relaxation.ratio_at_rest(by_size[60_000], by_size[4000]), detail=words)
