@@ -32,6 +32,9 @@ from deepmech.core import provenance, specs
 from deepmech.core.labels import ParameterGrid, align
 from deepmech.core.specs import Spec, encode
 
+#: What others may call; the rest serves trainers.
+__all__ = ["Samples", "SignedSamples", "fingerprint", "validate_data", "validate_signs"]
+
 T = TypeVar("T")
 
 

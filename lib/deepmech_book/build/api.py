@@ -34,7 +34,6 @@ _INSIDE = (
     "deepmech.metrics.layers",
     "deepmech.simulators.spring_block.kernels",
     "deepmech.trainers.engines",
-    "deepmech.trainers.run",
     "deepmech.sweeps.example",
 )
 
