@@ -12,10 +12,12 @@ import xarray as xr
 from deepmech.core.labels import over
 from deepmech.metrics.relaxation import decorrelation_times
 from deepmech.simulators.brownian import free_overlap, free_time
-from deepmech.sweeps import sweep_of
+from deepmech.sweeps import Sweep, sweep_of
 from deepmech.trainers.engines.compiled.langevin import layer_sizes, n_weights
 from deepmech.trainers.langevin import Preparation
+from deepmech_book.sweeps.glass import walks
 from deepmech_book.sweeps.glass.data import title_of
+from deepmech_book.sweeps.glass.forecasts import FRESH, fresh
 from deepmech_book.sweeps.glass.walks import PAPER_WINDOW, PHASES, diffusion, paper_networks, sweeps
 from deepmech_book.sweeps.shipped import result
 
@@ -49,9 +51,33 @@ def runs(
     What the paper says of that phase it explains by flat plateaus at zero loss. If no such network is there, the phase
     is left out.
     """
-    made = {phase: survivors(result(sweep)) for phase, sweep in sweeps(dataset, changes, named).items()}
+    made = {phase: survivors(every(sweep)) for phase, sweep in sweeps(dataset, changes, named).items()}
     made["overparameterised"] = lossless(made["overparameterised"])
     return {phase: run for phase, run in made.items() if run.sizes["seed"]}
+
+
+def every(sweep: Sweep) -> xr.Dataset:
+    """The result of a sweep of walks and, where it is the book's own on MNIST, the networks trained for the forecast.
+
+    Those walked with the same settings and seeds of their own (:data:`.forecasts.FRESH`).
+    """
+    parts = [result(one) for one in (sweep, *_later(sweep))]
+    return xr.concat(parts, "seed", combine_attrs="override")
+
+
+def waited_weights(run: xr.Dataset) -> xr.DataArray:
+    """Weights where the clock first starts, of every network of ``run`` (a phase of :func:`runs`) above T = 0.
+
+    They are over ``seed``, ``temperature`` and ``weight``.
+    """
+    like = sweep_of(run)
+    parts = [result(walks.waited_weights(one)).weights for one in (like, *_later(like))]
+    return xr.concat(parts, "seed").sel(seed=run.seed)
+
+
+def _later(sweep: Sweep) -> list[Sweep]:
+    """The walks of the forecast's networks, if ``sweep`` has the settings that they share."""
+    return [fresh(phase) for phase in FRESH if walks.standard(phase, "mnist").key == sweep.key]
 
 
 def survivors(run: xr.Dataset) -> xr.Dataset:
