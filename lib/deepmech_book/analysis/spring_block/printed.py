@@ -107,9 +107,10 @@ def table_of_distances(off: Mapping[str, xr.Dataset]) -> pd.DataFrame:
         rows[title] = {
             "accuracy, rms": rms(accuracy), "accuracy, mean": float(accuracy.mean()),
             "about that mean, rms": rms(accuracy - accuracy.mean()),
-            "load curve, rms": rms(curve), "load curve, mean size": float(abs(curve).mean()),
+            "load curve, rms": rms(curve), "load curve, mean distance": float(abs(curve).mean()),
         }  # fmt: skip
-    return pd.DataFrame(rows).T.round(2)
+    table = pd.DataFrame(rows).T
+    return table.round({name: 3 if "curve" in name else 2 for name in table})
 
 
 def best_cells_in_print(panels: Mapping[str, NetworkDiagram]) -> pd.DataFrame:
