@@ -2,7 +2,7 @@
 
 import re
 import struct
-from functools import cache, partial
+from functools import cache
 from urllib.parse import unquote_to_bytes
 from xml.etree import ElementTree
 
@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
 
-from deepmech import plots
 from deepmech.core.estimates import Estimate
 from deepmech.plots import style
 from deepmech_book import RECORD, figures
@@ -202,27 +201,18 @@ def test_every_picture_of_arrays_brings_them_along_fit_for_a_file(name, tmp_path
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_text_is_large_enough_and_has_contrast(name, monkeypatch):
-    light = Figure(figsize=(style.WIDTH, drawn(name).height), layout="constrained")
-    with style.applied(style.LIGHT):
-        drawn(name).draw(light)
-        light.draw_without_rendering()
-    shown = {style.LIGHT: light}
-    if name in plots.__all__:  # for anybody's notebooks; dark pages of the book turn pictures round
-        with style.applied(style.DARK), monkeypatch.context() as own:
-            draw = partial(getattr(plots, name), theme=style.DARK)
-            own.setattr(figures, "_picture", lambda name: lambda *given, alt, **how: draw(*given, **how))
-            dark = ALL[name]()
-            shown[style.DARK] = dark if isinstance(dark, Figure) else dark.get_figure()
-            shown[style.DARK].draw_without_rendering()
-    for theme, fig in shown.items():
-        words = [t for t in fig.findobj(match=lambda a: hasattr(a, "get_fontsize")) if t.get_text() and t.get_visible()]
-        assert len(words) >= 3
-        for t in words:
-            assert t.get_fontsize() >= style.SMALL, t
-            # Names on blocks of the sketch are drawn on the block's colour, not on the page.
-            if name != "analogy" or not t.get_text().startswith("$x_"):
-                assert style.contrast(t.get_color(), theme.background) >= 4.5, t
+def test_text_is_large_enough_and_has_contrast(name):
+    fig = Figure(figsize=(style.WIDTH, drawn(name).height), layout="constrained")
+    with style.applied():
+        drawn(name).draw(fig)
+        fig.draw_without_rendering()
+    words = [t for t in fig.findobj(match=lambda a: hasattr(a, "get_fontsize")) if t.get_text() and t.get_visible()]
+    assert len(words) >= 3
+    for t in words:
+        assert t.get_fontsize() >= style.SMALL, t
+        # Names on blocks of the sketch are drawn on the block's colour, not on the page.
+        if name != "analogy" or not t.get_text().startswith("$x_"):
+            assert style.contrast(t.get_color(), style.LIGHT.background) >= 4.5, t
 
 
 def test_dark_pages_turn_drawings_round_and_leave_shaded_ones_as_they_are():

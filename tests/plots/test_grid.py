@@ -53,7 +53,7 @@ def test_a_grid_needs_panels_and_columns():
 
 def test_titles_of_panels_side_by_side_do_not_touch():
     fig = Figure(figsize=(style.WIDTH, 3), layout="constrained")
-    with style.applied(style.LIGHT):
+    with style.applied():
         axes = panels(fig, ["strong friction, little noise", "balanced", "weak friction, strong noise"], 3)
         fig.draw_without_rendering()
     boxes = [ax._left_title.get_window_extent() for ax in axes]

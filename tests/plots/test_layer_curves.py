@@ -11,7 +11,6 @@ from torch import nn
 import deepmech
 from deepmech.data import load
 from deepmech.metrics.load_curve import load_curve
-from deepmech.plots import DARK
 from deepmech_book import figures
 
 matplotlib.use("agg")
@@ -52,7 +51,7 @@ def test_one_call_draws(curve):
         assert [t.get_text() for t in ax.get_xticklabels()] == ["input", "1 ReLU", "3 ReLU"]
         assert ax.get_ylabel() == "data separation"
         _, own = pyplot.subplots()
-        assert deepmech.plot_load_curve(curve, ax=own, theme=DARK) is own
+        assert deepmech.plot_load_curve(curve, ax=own) is own
         history = xr.concat([curve, curve - 1], "step").assign_coords(step=[0, 10])
         assert len(deepmech.plot_load_curve(history).get_lines()) == 2
         with pytest.raises(ValueError, match="curve is a list: give a load curve"):

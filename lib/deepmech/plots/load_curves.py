@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from deepmech.plots import style
-from deepmech.plots.style import LIGHT, SINGLETON, Theme, axis_label, panels, rows_of, same_labels, transpose_to
+from deepmech.plots.style import LIGHT, SINGLETON, axis_label, panels, rows_of, same_labels, transpose_to
 from deepmech.plots.style import legend as shared_legend
 
 __all__ = ["layer_curves", "load_curves", "plot_load_curve"]
@@ -31,7 +31,6 @@ def load_curves(
     x_label: str | None = None,
     y_label: str | None = None,
     ax: Axes | None = None,
-    theme: Theme = LIGHT,
 ) -> Axes:
     """Load curves D_ℓ over ℓ, one per value of ``by``, with the spread over runs as a band.
 
@@ -53,8 +52,6 @@ def load_curves(
         Names of the axes in place of those in the data.
     ax : Axes, optional
         Where to draw; a new figure without it.
-    theme : Theme
-        Colours of the page that the picture lies on.
 
     Returns
     -------
@@ -78,17 +75,17 @@ def load_curves(
         theory = transpose_to("load_curves theory", theory, by, layer)
         same_labels("load_curves theory", theory, load, by or SINGLETON)
     mean, spread = (load.mean(run), load.std(run, ddof=1)) if run else (load, None)
-    ax = style.new_figure(None, 3.9, theme).subplots() if ax is None else ax
-    for i, (value, colour) in enumerate(zip(values, style.palette(values, theme, by), strict=True)):
+    ax = style.new_figure(None, 3.9).subplots() if ax is None else ax
+    for i, (value, colour) in enumerate(zip(values, style.palette(values, by), strict=True)):
         name = label.format(style.format_number(value)) if by else None
         ax.plot(load[layer], mean[i], "o-", color=colour, mew=0, zorder=3, label=name)
         if spread is not None:
             ends = mean[i] - spread[i], mean[i] + spread[i]
             ax.fill_between(load[layer], *ends, color=colour, alpha=0.22, lw=0, zorder=3)
         if theory is not None:
-            ax.plot(theory[layer], theory[i], color=theme.text, zorder=4, **_DASHED)
+            ax.plot(theory[layer], theory[i], color=LIGHT.text, zorder=4, **_DASHED)
     if theory is not None:
-        ax.plot([], [], color=theme.text, **_DASHED, label="closed form")
+        ax.plot([], [], color=LIGHT.text, **_DASHED, label="closed form")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set(
         xlabel=x_label or axis_label(load[layer], "layer $\\ell$"), ylabel=y_label or axis_label(load, "load $D_\\ell$")
@@ -97,7 +94,7 @@ def load_curves(
     if by or theory is not None:
         key = ax.legend(loc="best", handlelength=1.4, labelspacing=0.35)
         for handle, text in zip(key.legend_handles, key.get_texts(), strict=True):
-            text.set_color(style.legible(handle.get_color(), theme, 4.5))  # type: ignore[union-attr]
+            text.set_color(style.legible(handle.get_color(), 4.5))  # type: ignore[union-attr]
     return ax
 
 
@@ -106,7 +103,6 @@ def plot_load_curve(
     *,
     by: str | None = None,
     ax: Axes | None = None,
-    theme: Theme = LIGHT,
 ) -> Axes:
     """A load curve over named layers, with its chord (dashed) to judge its bend by.
 
@@ -119,8 +115,6 @@ def plot_load_curve(
         Dimension of several curves; they have no chord. Given where there is one, such as ``step``.
     ax : Axes, optional
         Where to draw; a new figure without it.
-    theme : Theme
-        Colours of the page that the picture lies on.
 
     Returns
     -------
@@ -147,12 +141,12 @@ def plot_load_curve(
     by = others[0] if by is None and len(others) == 1 else by
     curve = transpose_to("plot_load_curve curve", curve, by, along)
     fresh = ax is None
-    ax = style.new_figure(None, 3.9, theme).subplots() if ax is None else ax
+    ax = style.new_figure(None, 3.9).subplots() if ax is None else ax
     at, names, values = np.arange(curve.sizes[along]), layer_names(curve, along), curve[by or SINGLETON].values
-    for i, (value, colour) in enumerate(zip(values, style.palette(values, theme, by), strict=True)):
+    for i, (value, colour) in enumerate(zip(values, style.palette(values, by), strict=True)):
         ax.plot(at, curve[i], "o-", color=colour, label=style.format_number(value) or None, zorder=3)
     if not by:
-        ax.plot(at[[0, -1]], curve[0, [0, -1]], color=theme.muted, lw=1.2, linestyle=style.DASHES, zorder=2)
+        ax.plot(at[[0, -1]], curve[0, [0, -1]], color=LIGHT.muted, lw=1.2, linestyle=style.DASHES, zorder=2)
     elif fresh:
         ax.legend(title=by)
     slanted: dict[str, Any] = {"rotation": 50, "ha": "right", "rotation_mode": "anchor"}
@@ -172,7 +166,6 @@ def layer_curves(
     y_label: str = "load $D_\\ell$",
     columns: int = 2,
     fig: Figure | None = None,
-    theme: Theme = LIGHT,
 ) -> Figure:
     """Load curves over named layers, one panel per network: :func:`plot_load_curve` in each.
 
@@ -190,8 +183,6 @@ def layer_curves(
         Panels side by side.
     fig : Figure, optional
         Where to draw; a new figure without it.
-    theme : Theme
-        Colours of the page that the picture lies on.
 
     Returns
     -------
@@ -214,11 +205,11 @@ def layer_curves(
         t: transpose_to(f"layer_curves curves[{t!r}]", c, *filter(None, [by]), "layer") for t, c in curves.items()
     }
     words = (0.3 if by else 0.0) + (0.25 if by_label else 0.0)
-    fig = style.new_figure(fig, 0.3 + 3.1 * rows_of(len(curves), columns) + words, theme)
+    fig = style.new_figure(fig, 0.3 + 3.1 * rows_of(len(curves), columns) + words)
     plain = all(name.isdecimal() for curve in curves.values() for name in layer_names(curve))
     axes = panels(fig, list(curves), columns, r"layer $\ell$" if plain else "", y_label)
     for ax, curve in zip(axes, curves.values(), strict=True):
-        plot_load_curve(curve, by=by, ax=ax, theme=theme)
+        plot_load_curve(curve, by=by, ax=ax)
     if by:
         shared_legend(fig, axes[0], title=by_label)
     return fig

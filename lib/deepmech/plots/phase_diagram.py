@@ -16,7 +16,7 @@ from matplotlib.patheffects import withStroke
 from matplotlib.ticker import MaxNLocator
 
 from deepmech.plots import style
-from deepmech.plots.style import LIGHT, Theme, axis_label, position, same_labels, sort_axes
+from deepmech.plots.style import LIGHT, axis_label, position, same_labels, sort_axes
 
 __all__ = ["MARGIN", "cells_of", "colorbar", "draw_cells", "name_phases", "phase_diagram", "write_on_cells"]
 
@@ -38,7 +38,6 @@ def phase_diagram(
     boundary: tuple[Any, Any] | None = None,
     boundary_label: str = "",
     fig: Figure | None = None,
-    theme: Theme = LIGHT,
 ) -> Figure:
     """A phase diagram in the manner of Shi, Pan and Dokmanić (2024, Figs. 1 and 3), with its phase line.
 
@@ -66,8 +65,6 @@ def phase_diagram(
         Its name in the legend; none without it.
     fig : Figure, optional
         Where to draw; a new figure without it.
-    theme : Theme
-        Colours of the page that the picture lies on.
 
     Returns
     -------
@@ -99,23 +96,23 @@ def phase_diagram(
             position(f"phase_diagram boundary ({d})", load[d].values, v) for d, v in zip((x, y), boundary, strict=True)
         ]
     cell, width = cells_of(load, len(shades))
-    fig = style.new_figure(fig, cell[1] * load.sizes[y] + 1.5, theme)
+    fig = style.new_figure(fig, cell[1] * load.sizes[y] + 1.5)
     axes = fig.subplots(1, len(shades), sharey=True, squeeze=False)[0]
     for ax, (values, label) in zip(axes, shades, strict=True):
-        shading = draw_cells(ax, load, values, bend, cell, width, theme)
+        shading = draw_cells(ax, load, values, bend, cell, width)
         colorbar(shading, ax, label, location="top", pad=0.02, aspect=20)
         if line is not None:
-            halo = [withStroke(linewidth=width + 2, foreground=theme.background)]
-            ax.plot(*line, color=theme.text, lw=width, linestyle=style.DASHES, path_effects=halo, gid="boundary")
+            halo = [withStroke(linewidth=width + 2, foreground=LIGHT.background)]
+            ax.plot(*line, color=LIGHT.text, lw=width, linestyle=style.DASHES, path_effects=halo, gid="boundary")
         ax.set_xlabel(x_label or axis_label(load[x]))
     axes[0].set_ylabel(y_label or axis_label(load[y]))
     if bend is not None:
-        name_phases(axes[-1], bend.values, cell, theme)
+        name_phases(axes[-1], bend.values, cell)
     entries = []
     if bend is not None and np.nanmin(bend) < 0 < np.nanmax(bend):
-        entries.append(Line2D([], [], color=theme.text, lw=width, label="curvature changes sign"))
+        entries.append(Line2D([], [], color=LIGHT.text, lw=width, label="curvature changes sign"))
     if line is not None and boundary_label:
-        entries.append(Line2D([], [], color=theme.text, lw=width, linestyle=style.DASHES, label=boundary_label))
+        entries.append(Line2D([], [], color=LIGHT.text, lw=width, linestyle=style.DASHES, label=boundary_label))
     if entries:
         fig.legend(handles=entries, loc="outside lower left", ncols=2 if len(boundary_label) < 40 else 1)
     return fig
@@ -147,7 +144,7 @@ def colorbar(shading: ScalarMappable, ax: Axes | Sequence[Axes], label: str, **h
 
 def draw_cells(
     ax: Axes, load: xr.DataArray, shade: xr.DataArray, bend: xr.DataArray | None, cell: tuple[float, float],
-    width: float, theme: Theme, limits: tuple[float, float] | None = None,
+    width: float, limits: tuple[float, float] | None = None,
 ) -> ScalarMappable:  # fmt: skip
     """Equal cells (x, y) of so many inches, shaded, a load curve in each, and the line where ``bend`` changes sign.
 
@@ -160,14 +157,14 @@ def draw_cells(
     norm: Normalize = Normalize(low, high)
     if shade is bend:
         reach = max(-low, high) or 1.0
-        cmap, norm = style.diverging(theme), TwoSlopeNorm(0.0, -reach, reach)
+        cmap, norm = style.diverging(), TwoSlopeNorm(0.0, -reach, reach)
     edges = [np.arange(n + 1) - 0.5 for n in values.shape]
     cells = ax.pcolormesh(*edges, values.T, cmap=cmap, norm=norm, rasterized=True)
     _curves(ax, load.values, style.text_colour(cmap(norm(values)).reshape(-1, 4)).reshape(values.shape), width)
     x, y = load.dims[:2]
     _ticks(ax, load[x].values, load[y].values, cell)
     if bend is not None:
-        _sign_change(ax, bend.values, theme, max(width, 1.6))
+        _sign_change(ax, bend.values, max(width, 1.6))
     return cells
 
 
@@ -203,7 +200,7 @@ def _ticks(ax: Axes, x: np.ndarray, y: np.ndarray, cell: tuple[float, float]) ->
     ax.spines[:].set_visible(False)
 
 
-def _sign_change(ax: Axes, curvature: np.ndarray, theme: Theme, width: float) -> None:
+def _sign_change(ax: Axes, curvature: np.ndarray, width: float) -> None:
     """A line along the edges between cells of either sign, with a halo on the shading."""
     sign = np.where(np.isfinite(curvature), curvature > 0, np.nan)
     pieces = []
@@ -213,11 +210,11 @@ def _sign_change(ax: Axes, curvature: np.ndarray, theme: Theme, width: float) ->
             edge[:, along] += 1
             edge[1, 1 - along] += 1
             pieces.append(edge)
-    halo = [withStroke(linewidth=width + 2, foreground=theme.background)]
-    _broken(ax, pieces, color=theme.text, lw=width, solid_capstyle="projecting", path_effects=halo, gid="sign change")
+    halo = [withStroke(linewidth=width + 2, foreground=LIGHT.background)]
+    _broken(ax, pieces, color=LIGHT.text, lw=width, solid_capstyle="projecting", path_effects=halo, gid="sign change")
 
 
-def name_phases(ax: Axes, curvature: np.ndarray, cell: tuple[float, float], theme: Theme) -> None:
+def name_phases(ax: Axes, curvature: np.ndarray, cell: tuple[float, float]) -> None:
     """The words "concave" and "convex" where curves are most so; none where the cells of a sign have no room for it."""
     for word, sign in (("concave", 1), ("convex", -1)):
         inches = np.array([0.65 * len(word) + 0.6, 1.5]) * style.SMALL / 72
@@ -228,11 +225,11 @@ def name_phases(ax: Axes, curvature: np.ndarray, cell: tuple[float, float], them
         sums = np.lib.stride_tricks.sliding_window_view(bent, room).sum((2, 3))
         at = np.unravel_index(sums.argmax(), sums.shape)
         if np.isfinite(sums[at]):
-            write_on_cells(ax, np.array(at) + (np.array(room) - 1) / 2, word, theme)
+            write_on_cells(ax, np.array(at) + (np.array(room) - 1) / 2, word)
 
 
-def write_on_cells(ax: Axes, at: Any, words: str, theme: Theme, **how: Any) -> None:
+def write_on_cells(ax: Axes, at: Any, words: str, **how: Any) -> None:
     """Words in the middle of a box that curves shine through only faintly."""
-    box = {"boxstyle": "round,pad=0.2", "fc": theme.background, "ec": "none", "alpha": 0.88}
+    box = {"boxstyle": "round,pad=0.2", "fc": LIGHT.background, "ec": "none", "alpha": 0.88}
     look: dict[str, Any] = {"ha": "center", "va": "center", "weight": "bold", "fontsize": style.SMALL, "bbox": box}
-    ax.text(at[0], at[1], words, color=theme.text, **look, **how)
+    ax.text(at[0], at[1], words, color=LIGHT.text, **look, **how)

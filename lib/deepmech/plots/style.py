@@ -1,9 +1,9 @@
-"""How every picture looks: two themes, one type size, colours that colour-blind readers can tell apart, panels in rows
-with one legend for all; and what drawing functions ask of an array before they draw it.
+"""How every picture looks: one type size, colours that colour-blind readers can tell apart, panels in rows with one
+legend for all; and what drawing functions ask of an array before they draw it.
 
 Most pictures of one or two panels are 460 CSS pixels wide: in the column of a phone their smallest text is still 11
 pixels high. One with more in a row is 620 pixels wide, the text column of the book, and is scrolled on a phone. Lines
-keep a contrast of at least 3:1 with the background of their theme (WCAG 2, success criterion 1.4.11); text keeps 4.5:1.
+keep a contrast of at least 3:1 with the background (WCAG 2, success criterion 1.4.11); text keeps 4.5:1.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import re
 import textwrap
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +26,6 @@ from matplotlib.figure import Figure
 __all__ = [
     "AXES",
     "COLD_TO_HOT",
-    "DARK",
     "DASHES",
     "LIGHT",
     "MARKS",
@@ -37,9 +35,7 @@ __all__ = [
     "SINGLETON",
     "SMALL",
     "TEXT",
-    "THEMES",
     "WIDTH",
-    "Theme",
     "applied",
     "axis_label",
     "categories",
@@ -84,35 +80,18 @@ SEQUENTIAL: Colormap = colormaps["cividis"]
 """Shading for an unsigned quantity: perceptually uniform and the same to colour-blind readers."""
 
 
-@dataclass(frozen=True)
-class Theme:
-    """Colours of the page that a picture lies on; the backgrounds are those of sphinx-book-theme.
-
-    Parameters
-    ----------
-    name : str
-    background, text, muted, faint, warm, cool, neutral : str
-        Colours of matplotlib: of the page, of words, of axes, of grids, and of signed shading above, below and at zero.
+class LIGHT:
+    """Colours of the page that a picture lies on, of words, of axes and of grids; and of signed shading above, below
+    and at zero. The background is that of sphinx-book-theme; dark pages of the book turn pictures round.
 
     Examples
     --------
-    >>> LIGHT.name, contrast(LIGHT.text, LIGHT.background) > 4.5
-    ('light', True)
+    >>> contrast(LIGHT.text, LIGHT.background) > 4.5
+    True
     """
 
-    name: str
-    background: str
-    text: str
-    muted: str
-    faint: str
-    warm: str
-    cool: str
-    neutral: str
-
-
-LIGHT = Theme("light", "#ffffff", "#222832", "#48566b", "#d1d5da", "#b2182b", "#2166ac", "#f2f2f2")
-DARK = Theme("dark", "#121212", "#ced6dd", "#9ca4af", "#3a4452", "#f0806a", "#6db1ea", "#20262e")
-THEMES = (LIGHT, DARK)
+    background, text, muted, faint = "#ffffff", "#222832", "#48566b", "#d1d5da"
+    warm, cool, neutral = "#b2182b", "#2166ac", "#f2f2f2"
 
 
 def luminance(colours: Any) -> np.ndarray:
@@ -135,42 +114,42 @@ def contrast(a: Any, b: Any) -> float:
 
 
 @lru_cache
-def legible(colour: str, theme: Theme = LIGHT, ratio: float = 3.0) -> str:
-    """``colour``, moved toward the theme's text colour just far enough to reach ``ratio`` on its background."""
-    start, end = np.asarray(to_rgb(colour)), np.asarray(to_rgb(theme.text))
+def legible(colour: str, ratio: float = 3.0) -> str:
+    """``colour``, moved toward that of text just far enough to reach ``ratio`` on the background."""
+    start, end = np.asarray(to_rgb(colour)), np.asarray(to_rgb(LIGHT.text))
     for share in np.linspace(0, 1, 41):
         mixed = to_hex((1 - share) * start + share * end)
-        if contrast(mixed, theme.background) >= ratio:
+        if contrast(mixed, LIGHT.background) >= ratio:
             return mixed
-    raise ValueError(f"contrast {ratio}: not even the text colour {theme.text} of the {theme.name} theme reaches it")
+    raise ValueError(f"contrast {ratio}: not even the text colour {LIGHT.text} reaches it")
 
 
-def categories(n: int, theme: Theme = LIGHT) -> list[str]:
+def categories(n: int) -> list[str]:
     """``n`` colours for things without an order; a ValueError beyond seven, which nobody can tell apart."""
     if n > len(OKABE_ITO):
         raise ValueError(f"categories: n = {n}: at most {len(OKABE_ITO)} colours can be told apart; draw panels")
-    return [legible(c, theme) for c in OKABE_ITO[:n]]
+    return [legible(c) for c in OKABE_ITO[:n]]
 
 
-def sequential_colours(n: int, theme: Theme = LIGHT) -> list[str]:
-    """``n`` line colours for an ordered quantity: the part of viridis that is legible on the theme's background."""
-    usable = _usable(theme.background)
+def sequential_colours(n: int) -> list[str]:
+    """``n`` line colours for an ordered quantity: the part of viridis that is legible on the background."""
+    usable = _usable()
     return [usable[round(i)] for i in np.linspace(0, len(usable) - 1, n)] if n > 1 else [usable[len(usable) // 2]]
 
 
 @lru_cache
-def _usable(background: str) -> list[str]:
+def _usable() -> list[str]:
     shades = [to_hex(c) for c in colormaps["viridis"](np.linspace(0, 1, 256))]
-    return [c for c in shades if contrast(c, background) >= 3.0]
+    return [c for c in shades if contrast(c, LIGHT.background) >= 3.0]
 
 
 def temperatures(values: Any) -> list[str]:
-    """Line colours from cold (blue) to hot (orange), by the rank of each temperature; legible on both themes."""
+    """Line colours from cold (blue) to hot (orange), by the rank of each temperature; legible on dark pages, too."""
     rank = np.argsort(np.argsort(values)) / max(1, len(values) - 1)
     return [to_hex(c) for c in LinearSegmentedColormap.from_list("temperature", COLD_TO_HOT)(rank)]
 
 
-def palette(values: Any, theme: Theme = LIGHT, dim: str | None = None) -> list[str]:
+def palette(values: Any, dim: str | None = None) -> list[str]:
     """Colours for the curves of a dimension: a ramp for numbers, which have an order; categories for words.
 
     The dimension ``"temperature"`` runs from cold to hot.
@@ -178,12 +157,12 @@ def palette(values: Any, theme: Theme = LIGHT, dim: str | None = None) -> list[s
     ordered = np.issubdtype(np.asarray(values).dtype, np.number)
     if ordered and dim == "temperature":
         return temperatures(values)
-    return sequential_colours(len(values), theme) if ordered else categories(len(values), theme)
+    return sequential_colours(len(values)) if ordered else categories(len(values))
 
 
-def diverging(theme: Theme) -> Colormap:
+def diverging() -> Colormap:
     """Shading for a signed quantity: cool below zero, the page's own grey at zero, warm above."""
-    return LinearSegmentedColormap.from_list(f"signed-{theme.name}", [theme.cool, theme.neutral, theme.warm])
+    return LinearSegmentedColormap.from_list("signed", [LIGHT.cool, LIGHT.neutral, LIGHT.warm])
 
 
 def text_colour(fills: Any) -> np.ndarray:
@@ -206,23 +185,23 @@ def format_number(value: Any) -> str:
     return re.sub(r"e\+?(-?)0*", r"e\1", digits).replace("-", "−")
 
 
-def rc(theme: Theme) -> dict[str, Any]:
-    """Matplotlib settings of a theme, on top of matplotlib's own defaults."""
+def rc() -> dict[str, Any]:
+    """Matplotlib settings, on top of matplotlib's own defaults."""
     return {
-        "figure.facecolor": theme.background,
-        "savefig.facecolor": theme.background,
+        "figure.facecolor": LIGHT.background,
+        "savefig.facecolor": LIGHT.background,
         "axes.facecolor": "none",
-        "text.color": theme.text,
-        "axes.labelcolor": theme.text,
-        "axes.titlecolor": theme.text,
-        "axes.edgecolor": theme.muted,
-        "xtick.color": theme.muted,
-        "ytick.color": theme.muted,
-        "xtick.labelcolor": theme.text,
-        "ytick.labelcolor": theme.text,
-        "grid.color": theme.faint,
+        "text.color": LIGHT.text,
+        "axes.labelcolor": LIGHT.text,
+        "axes.titlecolor": LIGHT.text,
+        "axes.edgecolor": LIGHT.muted,
+        "xtick.color": LIGHT.muted,
+        "ytick.color": LIGHT.muted,
+        "xtick.labelcolor": LIGHT.text,
+        "ytick.labelcolor": LIGHT.text,
+        "grid.color": LIGHT.faint,
         "grid.linewidth": 0.8,
-        "hatch.color": theme.muted,
+        "hatch.color": LIGHT.muted,
         "font.family": "DejaVu Sans",
         "font.size": TEXT,
         "axes.labelsize": TEXT,
@@ -231,7 +210,7 @@ def rc(theme: Theme) -> dict[str, Any]:
         "xtick.labelsize": SMALL,
         "ytick.labelsize": SMALL,
         "legend.fontsize": SMALL,
-        "legend.facecolor": theme.background,
+        "legend.facecolor": LIGHT.background,
         "legend.edgecolor": "none",
         "lines.linewidth": 2.0,
         "lines.markersize": 5.5,
@@ -245,13 +224,8 @@ def rc(theme: Theme) -> dict[str, Any]:
     }
 
 
-def applied(theme: Theme) -> AbstractContextManager[None]:
-    """Within it, figures are made in a theme; a reader's matplotlibrc changes nothing.
-
-    Parameters
-    ----------
-    theme : Theme
-        :data:`LIGHT` or :data:`DARK`.
+def applied() -> AbstractContextManager[None]:
+    """Within it, figures have this look, also xarray's and seaborn's; a reader's matplotlibrc changes nothing.
 
     Returns
     -------
@@ -259,21 +233,21 @@ def applied(theme: Theme) -> AbstractContextManager[None]:
 
     Examples
     --------
-    >>> with applied(DARK):
+    >>> with applied():
     ...     matplotlib.rcParams["text.color"]
-    '#ced6dd'
+    '#222832'
     """
-    return matplotlib.style.context(["default", rc(theme)])
+    return matplotlib.style.context(["default", rc()])
 
 
-def new_figure(fig: Figure | None, height: float, theme: Theme) -> Figure:
-    """``fig``, made ``height`` inches high; without it, a new figure of pyplot in a theme."""
+def new_figure(fig: Figure | None, height: float) -> Figure:
+    """``fig``, made ``height`` inches high; without it, a new figure of pyplot."""
     if fig is not None:
         fig.set_figheight(height)
         return fig
     from matplotlib import pyplot  # slow to import, and the book does without
 
-    with applied(theme):
+    with applied():
         return pyplot.figure(figsize=(WIDTH, height), layout="constrained")
 
 

@@ -170,7 +170,7 @@ class Picture:
         Path(path).write_bytes(self._encoded(kind))
 
     def _build(self) -> Figure:
-        with style.applied(style.LIGHT):
+        with style.applied():
             figure = Figure(figsize=(style.WIDTH, self.height), dpi=200, layout="constrained")
             self.draw(figure)
             self.height = figure.get_figheight()
@@ -181,7 +181,7 @@ class Picture:
 
     def _encode(self, kind: str) -> bytes:
         file = io.BytesIO()
-        with style.applied(style.LIGHT):
+        with style.applied():
             self._figure.savefig(file, format=kind, **_SAVING[kind])
         return _slim(file.getvalue()) if kind == "svg" else file.getvalue()
 

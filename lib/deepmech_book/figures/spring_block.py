@@ -222,12 +222,12 @@ def phases(
     axes = panels(fig, list(diagrams), len(ready), sharey=alike)
     for ax, row, (load, bend, shaded) in zip(axes, rows, ready, strict=True):
         cell, _ = cells_of(load, len(ready))
-        shading = draw_cells(ax, load, shaded, bend, cell, width, LIGHT, limits)
+        shading = draw_cells(ax, load, shaded, bend, cell, width, limits)
         ax.set(xlabel=axis_label(load[load.dims[0]]), ylabel="" if alike and ax is not axes[0] else axis_label(row))
         if names is None:
-            name_phases(ax, bend.values, cell, LIGHT)
+            name_phases(ax, bend.values, cell)
         for name, place in (names or {}).items():
-            write_on_cells(ax, place, name, LIGHT, transform=ax.transAxes)
+            write_on_cells(ax, place, name, transform=ax.transAxes)
     colorbar(shading, axes, label, location="bottom", pad=0.02, aspect=40)
     return fig
 
