@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepmech import ElasticSDE
-from deepmech.core.random import Stream
 from deepmech.simulators.elastic_sde import PowerLaw, separated_by_chance
 from deepmech_book.analysis.elastic_sde import separation
 
@@ -115,19 +114,3 @@ def test_no_direction_beats_the_best_and_the_best_pair_beats_the_first():
     assert float(gap.min()) >= 0 and float(gap.max()) <= 1 + 1e-9
     assert (gap.sel(choice="two classes") >= gap.sel(choice="first pair")).all()
     assert np.array_equal(separation.gaps_along_directions(5), gap[:5])
-
-
-@pytest.mark.parametrize("k,p", [(2, 3), (3, 2), (4, 3), (5, 5)])
-def test_the_best_direction_beats_a_dense_search(k, p):
-    for key in range(5):
-        m = Stream.of("best direction", key).normal("x", 0, (k, p))
-        nu, gap = separation.best_direction(m)
-        line = np.sort(m @ nu)
-        assert np.linalg.norm(nu) == pytest.approx(1)
-        assert np.diff(line).min() == pytest.approx(gap)
-        tries = Stream.of("best direction", key).normal("tries", 0, (20000, p))
-        tries /= np.linalg.norm(tries, axis=1, keepdims=True)
-        assert np.diff(np.sort(tries @ m.T, axis=1), axis=1).min(1).max() <= gap + 1e-12
-    assert separation.best_direction(np.ones((3, 2)))[1] == 0
-    with pytest.raises(ValueError, match="K from 2 to 8"):
-        separation.best_direction(np.zeros((9, 2)))
