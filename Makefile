@@ -24,9 +24,9 @@ book: $(READY)
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(VENV)/bin/python -m pytest --doctest-modules \
   --ignore-glob='*/conftest.py' --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
-# Without what is marked slow: browsers, clusters, wheels, whole pages. That belongs to a landing.
+# Without what is marked slow: browsers, clusters, wheels, whole pages. That belongs to a landing. A worker has one core.
 test: $(READY)
-	$(PYTEST) -m "not slow" $(TESTS)
+	DEEPMECH_CORES=1 $(PYTEST) -m "not slow" $(TESTS)
 
 # Pages are looked at as they are today, in a browser that has to be there (CI=true).
 test-all: browser book

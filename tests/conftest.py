@@ -1,5 +1,6 @@
 """Settings that every test shares."""
 
+import gc
 import os
 import shutil
 from collections import Counter
@@ -23,6 +24,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
     size = {path: path.stat().st_size for path in {item.path for item in items}}
     items.sort(key=lambda item: (-slow[item.path], -size[item.path], str(item.path)))
+
+
+def pytest_collection_finish() -> None:
+    """What was imported until now is no garbage, through which collections would look again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 # A browser that asks nobody for anything on its own, and finds nobody but this machine.

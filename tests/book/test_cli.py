@@ -1,7 +1,6 @@
 """The command line says what is wrong in a line, and its exit status can be relied on."""
 
 import io
-import subprocess
 import sys
 
 import pytest
@@ -59,24 +58,6 @@ from deepmech.sweeps import Sweep
 
 s = Sweep("powers", "deepmech.sweeps.example:powers", {"base": over("base", [1.0, 2.0])}, {"highest": 2})
 """
-
-
-def test_a_module_of_the_current_folder_is_found(tmp_path):
-    """By the installed command too, which unlike ``python -m`` does not see it by itself, and by its workers."""
-    (tmp_path / "mysweep.py").write_text(MODULES)
-    (tmp_path / "broken.py").write_text("s = (\n")
-    (tmp_path / "needy.py").write_text("import nowhere_to_be_found\n")
-    command = [sys.executable, "-P", "-c", "import sys; from deepmech.cli import main; sys.exit(main())"]
-
-    def done(*words):
-        return subprocess.run([*command, *words], cwd=tmp_path, capture_output=True, text=True)
-
-    for store, more in (("a", []), ("b", ["--workers", "2"])):
-        ran = done("sweep", "mysweep:s", "--store", store, *more)
-        assert ran.returncode == 0 and "2 cells" in ran.stdout, ran.stderr
-    for module, why in (("broken", "never closed"), ("needy", "nowhere_to_be_found"), ("absent", "absent")):
-        ran = done("sweep", f"{module}:s", "--store", "c")
-        assert ran.returncode == 1 and why in ran.stderr and "Traceback" not in ran.stderr
 
 
 @pytest.mark.parametrize("page", ["ascii", "cp1252", "cp437", "utf-8"])

@@ -61,6 +61,7 @@ def test_executes_once_then_reuses_until_something_changes(checkout):
 
 def test_what_an_executed_notebook_holds(checkout, monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "64")
+    monkeypatch.delenv("DEEPMECH_CORES", raising=False)
     code = "import os, sys\nprint(os.environ['OMP_NUM_THREADS'])\nprint('aside', file=sys.stderr)"
     write_notebooks(checkout, a=notebook_text(code, parameters='profile = "quick"\nn = 3  # springs\nm = 4'))
     (checkout.root / "notebooks" / "profiles" / "paper.yml").write_text("springs/a: {n: 7}")
@@ -132,8 +133,8 @@ def test_what_never_ends_is_stopped_and_told(checkout):
     endless = "while True:\n    try:\n        while True:\n            pass\n    except BaseException:\n        pass"
     write_notebooks(checkout, endless=notebook_text(endless))
     with pytest.raises(BookError) as told:
-        run(checkout, cell_minutes=0.1)
-    why = r"it was stopped after 6\.0 s \(deepmech's option --cell-minutes"
+        run(checkout, cell_minutes=0.04)
+    why = r"it was stopped after 2\.4 s \(deepmech's option --cell-minutes"
     assert re.search(rf"notebook springs/endless, code cell 2 of 2:\n(    .*\n)+\n{why}", str(told.value))
 
 

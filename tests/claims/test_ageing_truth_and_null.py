@@ -46,12 +46,12 @@ def free_walks(true, rng):
     return {"runs": {**phases_of(rng, 3e-5, 2e-5), "overparameterised": large}}
 
 
-@pairs.fair("C.8.ages", draws=20)
+@pairs.fair("C.8.ages")
 def as_decay_makes_them(rng):
     return {"runs": phases_of(rng, DECAY, 2e-5)}
 
 
-@pairs.fair("C.8.stronger_regularised", draws=20)
+@pairs.fair("C.8.stronger_regularised")
 def as_much_faster_as_decay(rng):
     return {"runs": phases_of(rng, 2 * DECAY, DECAY)}
 

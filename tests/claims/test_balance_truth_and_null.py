@@ -72,7 +72,7 @@ def the_same_off_friction_at_every_depth(true, rng):
     return judged(rng, used)
 
 
-@pairs.fair("A.1.balance.dropout", "A.1.balance.sign", "A.1.balance.rank", draws=40)
+@pairs.fair("A.1.balance.dropout", "A.1.balance.sign", "A.1.balance.rank")
 def as_the_other_rows_tell(rng):
     """What the chain and the mean of other rows foretell is off alike, each for itself."""
     made = judged(rng, used_up(True, rng), clear=True)

@@ -9,7 +9,6 @@ from truth_and_null import Pairs
 from deepmech_book.sweeps.glass.walks import PHASES
 
 pairs = Pairs("glass/cifar")
-NULLS = 6
 
 
 @pairs.of("C.A3.n_star")
@@ -28,7 +27,7 @@ def sudden_falls(true, rng):
     return {"decays": result.assign(data_loss=result.data_loss + 2e-3 * (result.data_loss > 0.4))}
 
 
-@pairs.of("C.A4.hot_slope", nulls=NULLS)
+@pairs.of("C.A4.hot_slope")
 def hot_weights_are_free(true, rng):
     runs = mixed(rng)
     if not true:  # hot overlaps that do not depend on temperature
@@ -40,7 +39,7 @@ def hot_weights_are_free(true, rng):
     return {"runs": runs}
 
 
-@pairs.of("C.A4.cold_flat", nulls=NULLS)
+@pairs.of("C.A4.cold_flat")
 def cold_weights_slide(true, rng):
     runs = mixed(rng)
     if not true:  # free at every temperature above 0
@@ -62,25 +61,25 @@ def nearer_to_gaussian(true, rng):
     return {"runs": {phase: spread_alpha(level, rng) for phase, level in levels.items()}}
 
 
-@pairs.of("C.A8.bimodal", nulls=NULLS)
+@pairs.of("C.A8.bimodal")
 def two_kinds(true, rng):
     runs = {phase: two_sorts(rng) if true else gaussian_counts(gaussian_run(), rng) for phase in PHASES}
     return {"runs": runs, "on_mnist": two_sorts(rng)}
 
 
-@pairs.of("C.A8.unimodal", nulls=NULLS)
+@pairs.of("C.A8.unimodal")
 def one_kind_without_loss(true, rng):
     runs = {phase: two_sorts(rng) for phase in PHASES}
     large = gaussian_counts(gaussian_run(), rng) if true else two_sorts(rng)
     return {"runs": {**runs, "overparameterised": large}}
 
 
-@pairs.fair("C.A8.cold_is_not", draws=20)
+@pairs.fair("C.A8.cold_is_not")
 def as_gaussian_groups(rng):
     return {"runs": {phase: spread_alpha(0.5, rng) for phase in PHASES}}
 
 
-@pairs.fair("C.A8.bimodal", draws=10)
+@pairs.fair("C.A8.bimodal")
 def one_kind(rng):
     return {"runs": {phase: gaussian_counts(gaussian_run(), rng) for phase in PHASES}, "on_mnist": two_sorts(rng)}
 

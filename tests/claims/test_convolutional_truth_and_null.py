@@ -65,7 +65,7 @@ def a_gain_by_dropout(true, rng):
     return stages(rng, alone=(0.90, 0.90, 0.90) if true else (0.90, 0.93, 0.93))
 
 
-@pairs.fair("A.S2.not_time", draws=100)
+@pairs.fair("A.S2.not_time", told=0.15)
 def as_long_without_dropout(rng):
     return stages(rng, alone=(0.90, 0.93, 0.93))
 

@@ -7,7 +7,6 @@ from runs_glass import LONG, mixed, sliding_run
 from truth_and_null import Pairs
 
 pairs = Pairs("glass/displacement")
-NULLS = 6
 
 
 def scattered(run, rng, size=0.03):
@@ -21,7 +20,7 @@ def caged(run):
     return run.assign(msd=run.msd * 0 + 1e-6 * (1 - np.exp(-t)) + 1e-12 * t**2)
 
 
-@pairs.of("C.5.no_plateau", nulls=NULLS)
+@pairs.of("C.5.no_plateau")
 def a_slide_without_a_cage(true, rng):
     runs = mixed(rng)
     cage = caged(runs["regularised"])
@@ -29,13 +28,13 @@ def a_slide_without_a_cage(true, rng):
     return {"runs": runs if true else {**runs, "regularised": cage}, "glass": glass}
 
 
-@pairs.of("C.5.hot_is_free", nulls=NULLS)
+@pairs.of("C.5.hot_is_free")
 def kicks_of_full_strength(true, rng):
     runs = mixed(rng, kicks=1.0 if true else 0.5)
     return {"runs": {phase: scattered(run, rng) for phase, run in runs.items()}}
 
 
-@pairs.of("C.5.over_diffuses", nulls=NULLS)
+@pairs.of("C.5.over_diffuses")
 def no_landscape(true, rng):
     runs = mixed(rng, overparameterised=0.0 if true else 1e-7)
     return {"runs": {phase: scattered(run, rng) for phase, run in runs.items()}}

@@ -23,7 +23,7 @@ def layers_that_work(true, rng):
     return {"load": falling(rng, falls, 6, 8), "untrained": falling(rng, np.full(7, -0.05))}
 
 
-@pairs.fair("A.1.c.each_layer", draws=200)
+@pairs.fair("A.1.c.each_layer", told=0.1)
 def one_layer_works_as_before_training(rng):
     untrained = np.full(7, -0.05)
     untrained[rng.integers(7)] = 0.2

@@ -55,7 +55,7 @@ def progress(true, rng):
     return {"stops": stops(trained=made(0.8), untrained=made(0.1 if true else 0.8))}
 
 
-@pairs.fair("A.1.law.straight", draws=40)
+@pairs.fair("A.1.law.straight")
 def as_straight_as_random_steps(rng):
     deep = runs_laws.with_curves(BLANK.isel(number=np.flatnonzero(BLANK.depth >= 6)), 0.0)
     hat = deep.load_curve_hat
@@ -63,7 +63,7 @@ def as_straight_as_random_steps(rng):
     return {"stops": stops(deep=deep.assign(load_curve_hat=(hat * 0 + falling)))}
 
 
-@pairs.fair("A.1.law.selected", draws=40)
+@pairs.fair("A.1.law.selected")
 def by_the_loss_as_well(rng):
     bend = 0.2 * rng.random(N)
     told, lost = (np.repeat((0.2 * bend + 0.03 * rng.normal(size=N))[:, None], 3, 1) for _ in range(2))
@@ -73,7 +73,7 @@ def by_the_loss_as_well(rng):
     }
 
 
-@pairs.fair("A.1.law.progressive", draws=40)
+@pairs.fair("A.1.law.progressive")
 def as_many_before_training(rng):
     falling = runs_laws.with_curves(BLANK, np.zeros(N))
     both = (np.where(rng.random(N) < 0.8, 1.0, -1.0)[:, None, None] for _ in range(2))

@@ -101,7 +101,7 @@ def scale(true, rng):
     return {"kinds": {"text": classes(rng, 2.0, 4.0 if true else 2.0, 0.0 if true else 2.0)}}
 
 
-@pairs.fair("B.D4.scale", draws=40)
+@pairs.fair("B.D4.scale")
 def as_equal_growth_would(rng):
     return {"kinds": {"text": classes(rng, 2.0, 2.0, 2.0)}}
 

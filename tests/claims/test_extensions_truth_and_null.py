@@ -82,7 +82,7 @@ def nearer(true, rng):
     return {"fits": fits(rng, {"L": 0.4, "I": other, "own first": own, "pairs": own}), "n": 100}
 
 
-@pairs.fair("B.ext.E1_nearer", "B.ext.pairs", draws=40)
+@pairs.fair("B.ext.E1_nearer", "B.ext.pairs")
 def as_near_as_the_i_model(rng):
     return {"fits": fits(rng, {"L": 0.4, "I": 0.2, "own first": 0.2, "pairs": 0.2}), "n": 100}
 

@@ -63,7 +63,7 @@ def farther_off_the_line(true, rng):
     return {"photographs": lifted(rng, 0.2 if true else 0.05), "digits": lifted(rng, 0.05)}
 
 
-@pairs.fair("A.S8.input_off", draws=20)
+@pairs.fair("A.S8.input_off")
 def as_far_off_the_line(rng):
     return {name: lifted(rng, 0.2) for name in ("photographs", "digits")}
 
@@ -78,7 +78,7 @@ def concave_is_best(true, rng):
     return {"diagrams": depths}
 
 
-@pairs.fair("A.S9.best_is_concave", draws=20)
+@pairs.fair("A.S9.best_is_concave")
 def as_concave_as_all_cells(rng):
     """Of one depth; whether curves are mostly concave is the same for all cells."""
 
@@ -92,9 +92,7 @@ def as_concave_as_all_cells(rng):
     return {"diagrams": {"S9(a)": best_at(0.2), "S9(b)": best_at(0.1)}}
 
 
-@pairs.fair(
-    "A.SM.accuracy_falls", "A.S7.b.accuracy_falls", "A.SM.accuracy_in_rows", "A.S7.b.accuracy_in_rows", draws=20
-)
+@pairs.fair("A.SM.accuracy_falls", "A.S7.b.accuracy_falls", "A.SM.accuracy_in_rows", "A.S7.b.accuracy_in_rows")
 def as_the_loss_tells(rng):
     """Accuracy that falls with the loss and with the size of the curvature alike, each but for scatter of its own."""
     made = networks(rng, falling)

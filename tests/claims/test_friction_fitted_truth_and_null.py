@@ -36,7 +36,7 @@ def fits(rng, frictions=(0.08, 0.04, 0.01), noises=(0.01, 0.03, 0.06, 0.1), deal
     return {"fit": fit, "known": chain_fits.fitted_chains(in_order(made, fit))}
 
 
-@pairs.of("A.1.fitted.friction", "A.1.fitted.noise", nulls=6)
+@pairs.of("A.1.fitted.friction", "A.1.fitted.noise")
 def chains_in_order(true, rng):
     return fits(rng, dealt=not true)
 
@@ -50,7 +50,7 @@ def chains_go_on(true, rng):
     return {"fit": xr.Dataset({"r2": chain}), "rival": xr.Dataset({"r2": rival})}
 
 
-@pairs.fair("A.1.fitted.friction", "A.1.fitted.noise", draws=20)
+@pairs.fair("A.1.fitted.friction", "A.1.fitted.noise")
 def cells_by_lot(rng):
     """A permutation is as extreme as this one in 2.5 % of draws; here fits are made of the numbers themselves."""
     right, noise = rng.normal(size=(2, 3, 4, 1)) + 0.02 * rng.normal(size=(2, 3, 4, 5))

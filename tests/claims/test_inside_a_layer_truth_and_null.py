@@ -36,17 +36,17 @@ def norms(true, rng):
     return {"after": made(rng, norm=0.0 if true else -0.08)}
 
 
-@pairs.fair("A.1.law.linear", draws=40)
+@pairs.fair("A.1.law.linear")
 def as_much_before_training(rng):
     return {"after": made(rng), "before": made(rng)}
 
 
-@pairs.fair("A.1.law.hinders", draws=40)
+@pairs.fair("A.1.law.hinders")
 def as_much_undone_before_training(rng):
     return {"after": made(rng, activation=-0.1), "before": made(rng, activation=-0.1)}
 
 
-@pairs.fair("A.1.law.friction", draws=40)
+@pairs.fair("A.1.law.friction")
 def both_parts_follow_the_slope(rng):
     slope = BLANK.slope.values
     return {"after": made(rng, linear=slope, activation=slope, noise=0.5)}

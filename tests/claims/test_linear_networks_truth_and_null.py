@@ -52,24 +52,24 @@ def dropout_and_steps_bend(true, rng):
     return {"made": networks(rng, {"small steps": 0.0, "dropout": -0.1, "large steps": -0.2}), "batches": batch}
 
 
-@pairs.fair("A.5a.nonlinearity", draws=40)
+@pairs.fair("A.5a.nonlinearity")
 def one_activation_bends_as_none(rng):
     return {"made": networks(rng, {"ReLU": 0.03, "slope 0.5": 0.01, "linear": 0.01})}
 
 
-@pairs.fair("A.5a.bends", draws=40)
+@pairs.fair("A.5a.bends")
 def one_of_three_bends_as_small_steps(rng):
     batch = networks(rng, {10: -0.01, 1: -0.02}, "batch")
     return {"made": networks(rng, {"small steps": -0.02, "dropout": -0.1, "large steps": -0.2}), "batches": batch}
 
 
-@pairs.of("A.5b.noiseless", "A.5b.convex", nulls=6)
+@pairs.of("A.5b.noiseless", "A.5b.convex")
 def no_friction_to_the_right(true, rng):
     """Of the null, there is as much of it as to the left, so that friction is symmetric."""
     return {"free": chain(rng, 0.0 if true else LEFT)}
 
 
-@pairs.of("A.5b.limit", nulls=6)
+@pairs.of("A.5b.limit")
 def half_of_the_friction(true, rng):
     """Of the null, friction to the left is another than Eq. 8 is told."""
     return {"free": chain(rng, 0.0, LEFT if true else LEFT * rng.choice([0.8, 1.2])), "friction_left": LEFT}

@@ -110,13 +110,13 @@ def planes(rng, turned, across=True):
     return xr.Dataset({"mean": every.mean("group"), "group_mean": every.rename(time="slow_time"), "loss": loss})
 
 
-@pairs.of("B.D10.early", nulls=6)
+@pairs.of("B.D10.early")
 def turns(true, rng):
     """Of the null the plane is the final one from the start, but for noise."""
     return {"networks": planes(rng, true)}
 
 
-@pairs.of("B.D10.why", nulls=6)
+@pairs.of("B.D10.why")
 def prescribed(true, rng):
     """Of the null the final plane is any."""
     return {"networks": planes(rng, True, true)}

@@ -40,7 +40,7 @@ def flat_in_linear_networks(true, rng):
     return {"made": in_both(one, other.assign(load_curve=flat * other["load_curve"]))}
 
 
-@pairs.fair("A.S11.linear_flat", draws=20)
+@pairs.fair("A.S11.linear_flat")
 def as_flat_in_relu_networks(rng):
     """At one dropout, but for scatter."""
     one, other = diagram(rng), diagram(rng)

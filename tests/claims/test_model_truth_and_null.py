@@ -9,7 +9,7 @@ from deepmech_book.analysis.elastic_sde import closed_forms
 pairs = Pairs("elastic_sde/model")
 
 
-@pairs.of("B.theory.eq9", nulls=3)
+@pairs.of("B.theory.eq9")
 def fixed_vectors(true, rng):
     """Effects that keep their ratio, for which Eq. 9 is exact, and effects that do not."""
     exponent = 0.8 if true else rng.uniform(1.1, 3.0)

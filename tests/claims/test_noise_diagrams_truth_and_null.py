@@ -30,8 +30,8 @@ def bends_anew(dim: str):
     return maker
 
 
-pairs.of("A.1.noise_bends", nulls=6)(bends_anew("noise"))
-pairs.of("A.1.slope_bends", nulls=6)(bends_anew("slope"))
+pairs.of("A.1.noise_bends")(bends_anew("noise"))
+pairs.of("A.1.slope_bends")(bends_anew("slope"))
 
 
 @pairs.of("A.1.lazy_corner", "A.1.convex_side")
@@ -41,7 +41,7 @@ def curves_that_bend(true, rng):
     return {"panels": {noise: made.networks(rng, shape, noise=noise) for noise in PANELS}}
 
 
-@pairs.of("A.1.accuracy_falls", "A.1.accuracy_in_rows", nulls=6)
+@pairs.of("A.1.accuracy_falls", "A.1.accuracy_in_rows")
 def accuracy_of_straight_curves(true, rng):
     """Or accuracy that follows the training loss, wherever curves are straight."""
     accuracy = (lambda c, slope, at: 0.95 - abs(c) / 5) if true else (lambda c, slope, at: 0.95 - (slope + at) / 10)
@@ -73,7 +73,7 @@ def curves_of_test_samples(true, rng):
     return {"panels": panels}
 
 
-@pairs.fair("A.1.accuracy_falls", "A.1.accuracy_in_rows", "A.text.same_fit", draws=20)
+@pairs.fair("A.1.accuracy_falls", "A.1.accuracy_in_rows", "A.text.same_fit")
 def as_the_loss_tells(rng):
     """Accuracy that falls with the loss and with the size of the curvature alike, each but for scatter of its own."""
     panel = made.networks(rng, bend, noise="learning_rate")

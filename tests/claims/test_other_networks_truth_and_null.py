@@ -30,7 +30,7 @@ def both_phases(true, rng):
     return {"trained": diagram(rng, falling if true else one_sided), "untrained": diagram(rng, before)}
 
 
-@pairs.fair("A.1.travels.plain", "A.1.travels.residual", "A.1.travels.transformer", draws=40)
+@pairs.fair("A.1.travels.plain", "A.1.travels.residual", "A.1.travels.transformer")
 def as_bent_before_training(rng):
     """In the corner without dropout."""
     return {"trained": diagram(rng), "untrained": diagram(rng, lambda slope, at: falling(slope, at) * (at < 1))}
@@ -53,14 +53,14 @@ def slanted(slope, at):
     return 0.3 * (np.choose((2 * slope).astype(int), [0.1, 0.9, 0.5]) - at)
 
 
-@pairs.of("A.1.travels.accuracy", nulls=6)
+@pairs.of("A.1.travels.accuracy")
 def accurate_where_straight(true, rng):
     """Of the null, of one kind the best dropout is everywhere the same one."""
     one, other = diagram(rng, slanted), diagram(rng, slanted, **({} if true else {"accuracy": away(0.5)}))
     return {"diagrams": dict(zip(KINDS, (one, other), strict=True))}
 
 
-@pairs.fair("A.1.travels.accuracy", draws=20)
+@pairs.fair("A.1.travels.accuracy")
 def accurate_near_one_dropout(rng):
     """At which curves are straight, too: of one kind, the size of the curvature is that distance, but for scatter."""
     alike = diagram(rng, lambda slope, at: 0.3 * (0.5 - at), away(0.5), scatter=0.05)
@@ -82,7 +82,7 @@ def more_to_see(true, rng):
     return on_images(rng, 0.1, *ends)
 
 
-@pairs.fair("A.1.travels.resolution", draws=100)
+@pairs.fair("A.1.travels.resolution", told=0.15)
 def as_many_pixels(rng):
     return on_images(rng, 0.1, 0.0, 0.0)
 

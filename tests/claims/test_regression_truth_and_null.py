@@ -35,12 +35,12 @@ def convex(true, rng):
     return regimes(rng) if true else regimes(rng, noisy=0.0) if flat else regimes(rng, untrained=-0.3)
 
 
-@pairs.fair("A.S12.lazy", draws=200)
+@pairs.fair("A.S12.lazy", told=0.1)
 def as_concave_before_training(rng):
     return regimes(rng, untrained=0.12)
 
 
-@pairs.fair("A.S12.noisy", draws=200)
+@pairs.fair("A.S12.noisy", told=0.1)
 def as_convex_before_training(rng):
     return regimes(rng, untrained=-0.3)
 

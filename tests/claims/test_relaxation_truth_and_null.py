@@ -7,7 +7,6 @@ from runs_glass import LONG, diverging, falling_twice, mixed, sliding_run, train
 from truth_and_null import Pairs
 
 pairs = Pairs("glass/relaxation")
-NULLS = 6  # each takes half a second
 
 
 def learnt(run, n=4):
@@ -17,7 +16,7 @@ def learnt(run, n=4):
     return run.assign(loss_waited=loss)
 
 
-@pairs.of("C.2.hot_is_free", nulls=NULLS)
+@pairs.of("C.2.hot_is_free")
 def kicks_of_full_strength(true, rng):
     speed, kicks = (1e-9, 1.0) if true else (1e-9, 0.5)
     return {"runs": mixed(rng, speed=speed, kicks=kicks)}
@@ -33,7 +32,7 @@ def a_slide(true, rng):
     return {"regularised": sliding_run(1e-7 if true else 0.0, rng=rng, times=LONG)}
 
 
-@pairs.of("C.3.hot_slope", nulls=NULLS)
+@pairs.of("C.3.hot_slope")
 def heat_that_does_something(true, rng):
     runs = mixed(rng)
     if not true:  # at every temperature overlaps are those at T = 0, sooner by the factor that makes them count as hot
@@ -51,7 +50,7 @@ def heat_that_does_something(true, rng):
     return {"runs": runs}
 
 
-@pairs.of("C.3.cold_flat", nulls=NULLS)
+@pairs.of("C.3.cold_flat")
 def cold_weights_slide(true, rng):
     runs = mixed(rng)
     if not true:  # a free walk at every temperature, and a slide without any heat
@@ -65,7 +64,7 @@ def cold_weights_slide(true, rng):
     return {"runs": runs}
 
 
-@pairs.of("C.3.never_flat", nulls=NULLS)
+@pairs.of("C.3.never_flat")
 def no_landscape(true, rng):
     return {"runs": mixed(rng, overparameterised=0.0 if true else 1e-7)}
 
@@ -75,13 +74,13 @@ def glass_overlap(times=LONG):
     return run.overlap.isel(waiting=0, chi=0, drop=True).sel(temperature=[1.0, 0.5, 0.25])
 
 
-@pairs.of("C.3.no_divergence", nulls=NULLS)
+@pairs.of("C.3.no_divergence")
 def times_that_do_not_diverge(true, rng):
     runs = mixed(rng)
     return {"runs": runs if true else {**runs, "regularised": diverging(rng)}, "glass": glass_overlap()}
 
 
-@pairs.of("C.3.one_step", nulls=NULLS)
+@pairs.of("C.3.one_step")
 def one_fall(true, rng):
     runs = mixed(rng)
     caged = falling_twice(runs["regularised"])

@@ -16,7 +16,7 @@ def intervals_that_hold(true, rng):
     return {"covered": held.assign_coords(estimate=["plain", "debiased"]), "draws": DRAWS}
 
 
-@pairs.fair("A.1.samples.coverage", draws=200)
+@pairs.fair("A.1.samples.coverage", told=0.1)
 def as_often_as_of_plain_d(rng):
     """In one population."""
     plain, debiased = [0.3, 0.93, 0.1], [0.95, 0.93, 0.95]

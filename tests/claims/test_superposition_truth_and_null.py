@@ -7,15 +7,14 @@ from runs_glass import LONG, mixed, sliding_run
 from truth_and_null import Pairs
 
 pairs = Pairs("glass/superposition")
-NULLS = 6
 
 
-@pairs.of("C.4.collapse", nulls=NULLS)
+@pairs.of("C.4.collapse")
 def one_shape(true, rng):
     return {"runs": mixed(rng, speed=0.0 if true else 1e-7)}
 
 
-@pairs.of("C.4.master_power", nulls=NULLS)
+@pairs.of("C.4.master_power")
 def free_hot_walks(true, rng):
     return {"regularised": sliding_run(0.0 if true else 1e-4, times=LONG, rng=rng)}
 
@@ -54,13 +53,13 @@ def both_sides(rng):
     return run.assign(overlap=shape.copy(data=np.broadcast_to(fall, shape.shape)).transpose(*run.overlap.dims))
 
 
-@pairs.of("C.A6.under_leaves", nulls=NULLS)
+@pairs.of("C.A6.under_leaves")
 def above_and_below(true, rng):
     runs = mixed(rng, speed=0.0)
     return {"runs": {**runs, "underparameterised": both_sides(rng)} if true else runs}
 
 
-@pairs.fair("C.A6.under_leaves", draws=20)
+@pairs.fair("C.A6.under_leaves")
 def both_phases_leave_alike(rng):
     return {"runs": {**mixed(rng, speed=0.0), "underparameterised": both_sides(rng), "regularised": both_sides(rng)}}
 

@@ -46,7 +46,7 @@ def repulsion(true, rng):
     return by_source(rng, share=-0.4 if true else 0.0)
 
 
-@pairs.fair("B.3.kernel.elastic", draws=40)
+@pairs.fair("B.3.kernel.elastic")
 def as_before_training(rng):
     return {"kernels": both(rng, between=0.99)}
 

@@ -63,7 +63,7 @@ def moving(rng, alike, run, n, layer, time, n_times, **labels):
     return xr.Dataset({"load_curve": ((*names, layer), load)}, names)
 
 
-@pairs.of("A.4.shared_fluctuations", nulls=6)
+@pairs.of("A.4.shared_fluctuations")
 def networks_whose_layers_move_together(true, rng):
     """Or, in one regime, hardly more than blocks with noise of their own."""
     kinds = np.repeat([[0.98], [0.3], [0.3]], 3, axis=1)
@@ -76,7 +76,7 @@ def networks_whose_layers_move_together(true, rng):
     }
 
 
-@pairs.of("A.4.fit", nulls=6)
+@pairs.of("A.4.fit")
 def networks_that_move_as_a_chain(true, rng):
     """Or relax exponentially to a parabola, as the rival does."""
     layers, epoch = 8, np.arange(1, 42, 2.0)
@@ -93,7 +93,7 @@ def networks_that_move_as_a_chain(true, rng):
     return {"fitted": chain_fits.fitted_chains(load), "rival": chain_fits.relaxed(load)}
 
 
-@pairs.fair("A.4.fit", draws=100)
+@pairs.fair("A.4.fit", told=0.15)
 def as_well_as_the_rival(rng):
     """In one regime; the networks that either fits well are the same ones."""
     ahead = np.array([0.1, 0.1, 0.1])

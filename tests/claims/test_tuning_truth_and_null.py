@@ -68,7 +68,7 @@ def beside_a_split(true, rng):
     return scores(rng) if true else scores(rng, straight_at=anywhere(rng), validation=1.0)
 
 
-@pairs.fair("A.1.tuning.blind", draws=20)
+@pairs.fair("A.1.tuning.blind")
 def the_loss_does_as_well(rng):
     return scores(rng, loss_at=0.35)
 

@@ -41,12 +41,12 @@ def dropout_bends_rows(true, rng):
     return {"without": without if true else shuffled(rng, without, "dropout", ["slope"])}
 
 
-@pairs.of("A.text.no_batch_norm", nulls=6)
+@pairs.of("A.text.no_batch_norm")
 def curves_that_differ_more(true, rng):
     return {"without": diagram(rng, scatter=0.03 if true else 0.01), "normed": diagram(rng, scatter=0.01)}
 
 
-@pairs.of("A.text.no_norm_rough", nulls=6)
+@pairs.of("A.text.no_norm_rough")
 def curves_with_bumps(true, rng):
     def bumpy(size):
         made = diagram(rng, scatter=0.01)

@@ -207,7 +207,8 @@ def test_kernels_agree_with_plain_torch(order, n_blocks, shared, truncation, dec
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_a_member_alone_in_seven_and_in_five_hundred_has_the_same_bits(order):
+def test_a_member_alone_in_seven_and_in_five_hundred_has_the_same_bits(order, monkeypatch):
+    monkeypatch.setenv("DEEPMECH_CORES", "2")
     noise = np.linspace(0.0, 0.05, 500)
 
     def run(values):

@@ -42,7 +42,7 @@ SWEEPS = [
     in_time.on_both_sets(TINY, [1e-3, 1e-2], width=12, n_seeds=2, epochs=3),
     linear_networks.figure_5a(0.1, duration=1.0, large_steps=5, n=10, n_seeds=2),
     linear_networks.over_step_size([0.1, 1.0], "mse", 5, n=10, n_seeds=2),
-    noise_by_layer.noise_by_layer({"name": "digits", "n_train": 700, "n_test": 50}, [0.4], 2, at=(0, 2), n_draws=4),
+    noise_by_layer.noise_by_layer({"name": "digits", "n_train": 700, "n_test": 50}, [0.4], 1, at=(0, 1), n_draws=2),
     regression.figure_s12(n_seeds=2, epochs=10, width=12),
     trials.trials(
         "small", label_error=[0.0, 0.5], per_class=12, n_trials=10, iterations=40, thin=20, coarse=20, n_checks=1
@@ -50,7 +50,7 @@ SWEEPS = [
     walks.phase_sweep("regularised", GLASS, [1.0, 0.0], 2, steps=60, waiting=[10, 30], preparation=BRIEF, width=4),
     Sweep("landscapes", SURVEY, {"system": over("system", list(LANDSCAPES["networks"])), "seed": over("seed", [0, 1])},
           LANDSCAPES),
-    *(architectures.diagram(kind, [0.0, 1.0], [0.0, 0.5], 1, trained=False, data=TINY) for kind in architectures.KINDS),
+    *(architectures.diagram(kind, [0.5], [0.0, 0.5], 1, trained=False, data=TINY) for kind in architectures.KINDS),
 ]  # fmt: skip
 
 

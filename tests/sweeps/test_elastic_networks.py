@@ -168,11 +168,11 @@ def test_overlap_of_known_clouds():
 
 def test_everything_runs_on_a_small_sweep():
     sweep = networks.trials(
-        "small", label_error=[0.0, 0.5], per_class=12, n_trials=30, iterations=1600, thin=20, coarse=200, n_checks=1
+        "small", label_error=[0.0, 0.5], per_class=12, n_trials=30, iterations=800, thin=10, coarse=100, n_checks=1
     )
     made = run(sweep)
     assert made["mean"].sizes == {"label_error": 2, "time": 80, "class": 3, "logit": 3}
-    found = effects.estimate(made, 351)
+    found = effects.estimate(made, 175)
     assert np.isfinite(found["A"]).all() and set(found["A"].dims) == {"model", "label_error", "time"}
     # Three groups of trials have an interval, of two there is none.
     for groups, known in ((3, True), (2, False)):

@@ -106,7 +106,7 @@ def test_relative_noise_is_that_of_the_draws_over_that_of_the_samples():
 
 def test_dropout_reaches_no_activation_before_it():
     small = {"name": "digits", "n_train": 700, "n_test": 50}
-    sweep = noise_by_layer.noise_by_layer(small, [0.4], 2, at=(0, 2), n_draws=4)
+    sweep = noise_by_layer.noise_by_layer(small, [0.4], 1, at=(0, 1), n_draws=4)
     one = run(sweep)
     first = one["relative"].sel(noise="dropout", layer=1)
     assert (first.sel(signal="activations") < 1e-6).all() and (first.sel(signal="gradients") > 0.01).all()

@@ -31,8 +31,8 @@ def test_something_ships():
 
 
 @pytest.mark.parametrize("path", RESULTS, ids=lambda p: p.stem)
-def test_shipped_results_are_whole_and_say_where_they_come_from(path):
-    result = read_netcdf(path)
+def test_shipped_results_are_whole_say_where_they_come_from_and_were_recomputed(path):
+    result, entry = read_netcdf(path), record.read_entry(path)
     sweep = sweep_of(result)
     assert path.name == f"{sweep.name}-{sweep.key}.nc"
     assert tuple(result.sizes[d] for d in sweep.grid.dims) == sweep.grid.shape
@@ -48,12 +48,7 @@ def test_shipped_results_are_whole_and_say_where_they_come_from(path):
     assert path.stat().st_size < 2_000_000
     assert sweep.from_file and sweep.function()  # it is marked, so that the file may name it
     assert sweep.compute in CELLS  # by a name, which it keeps when the function moves
-
-
-@pytest.mark.parametrize("path", RESULTS, ids=lambda p: p.stem)
-def test_what_ships_is_in_the_record_and_was_recomputed(path):
-    entry = record.read_entry(path)
-    assert entry["of"] == sweep_of(read_netcdf(path)).n_cells
+    assert entry["of"] == sweep.n_cells
     assert any(one["cells"] or one["parts"] for one in entry["recomputed"]), f"deepmech verify {path.name}"
 
 

@@ -2,6 +2,7 @@
 sweep that was read from a file is the one that was written."""
 
 import json
+import os
 import re
 import time
 
@@ -77,7 +78,11 @@ def identical(one, two):
     return True
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.filter_too_much])
+#: So many data sets where a landing is tested, a third of them otherwise.
+MANY = 300 if os.environ.get("CI") == "true" else 100
+
+
+@settings(max_examples=MANY, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.filter_too_much])
 @given(datasets(), st.integers(1, N))
 def test_memory_and_store_give_one_dataset_or_refuse_it_at_once(tmp_path_factory, dataset, chunk):
     sweep_functions.HELD.update(dataset=dataset, called=0)

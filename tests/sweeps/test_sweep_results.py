@@ -1,6 +1,7 @@
 """The one way to a result: shipped, with an entry of the record, from chunks of this code, or computed with a word; no
 forgery is shown, and cells computed again find it out."""
 
+import itertools
 import os
 import re
 import sys
@@ -177,7 +178,14 @@ def test_distinct_cells_add_up_from_call_to_call(place):
     assert len(entry["cells"]) > 30 and {0, 39} <= set(entry["cells"]), "corners are chosen more often than others"
 
 
-def test_a_store_is_verified_for_minutes_and_nothing_verified_is_an_error(place):
+@pytest.fixture
+def fast(monkeypatch):
+    """A clock by which each look at it takes 0.3 s."""
+    looks = partial(next, itertools.count(0.0, 0.3))
+    monkeypatch.setattr(verification, "time", SimpleNamespace(monotonic=looks, perf_counter=time.perf_counter))
+
+
+def test_a_store_is_verified_for_minutes_and_nothing_verified_is_an_error(place, fast):
     store = place / "store"
     run(sweep(), store)
     text, passed = verify_all([store], minutes=0.2)
@@ -191,10 +199,10 @@ def test_a_store_is_verified_for_minutes_and_nothing_verified_is_an_error(place)
         verify_all([costly], minutes=0.01)
 
 
-def test_minutes_go_round_all_results_and_end(place):
+def test_minutes_go_round_all_results_and_end(place, fast):
     for steps in range(2, 6):
         publish(run(sweep(n=9, steps=steps)), place / "results")
-    text, passed = verify_all([place / "results"], minutes=0.05)
+    text, passed = verify_all([place / "results"], minutes=0.2)
     assert passed and "4 of 4 results" not in text
     entries = record.read_record(place / "results")
     assert len(entries) == 4 and all(e["recomputed"] for e in entries.values())
@@ -327,23 +335,25 @@ def test_results_are_found_by_variable_then_checkout_around_then_that_of_the_lib
         shipped.folder()
 
 
-@pytest.mark.parametrize(("how", "calls"), [({}, [32]), ({"chunk": 10}, [10, 10, 10, 2])])
-def test_without_a_store_all_cells_are_one_call_unless_a_chunk_is_named(place, monkeypatch, how, calls):
+def test_without_a_store_all_cells_are_one_call_unless_a_chunk_is_named(place, monkeypatch):
     seen, real = [], sys.modules["deepmech.sweeps.run"].compute_chunk
 
     def counted(spec, indices):
         seen.append(len(indices))
         return real(spec, indices)
 
+    def calls(sweep, *store, **how):
+        seen.clear()
+        run(sweep, *store, **how)
+        return seen
+
     monkeypatch.setattr(sys.modules["deepmech.sweeps.run"], "compute_chunk", counted)
-    run(sweep(n=32), **how)
-    assert seen == calls
-    seen.clear()
-    run(sweep(n=64), place / "store")
-    assert seen == [2] * 32
+    assert calls(sweep(n=32)) == [32] and calls(sweep(n=32), chunk=10) == [10, 10, 10, 2]
+    assert calls(sweep(n=64), place / "store") == [2] * 32
 
 
-def test_workers_share_the_cores():
+def test_workers_share_the_cores(monkeypatch):
+    monkeypatch.delenv("DEEPMECH_CORES", raising=False)
     with ProcessPoolExecutor(1, get_context("spawn"), provenance.start_worker, (1,)) as pool:
         assert pool.submit(provenance.cores).result() == 1
         assert pool.submit(os.getenv, "OMP_NUM_THREADS").result() == "1"
@@ -462,6 +472,7 @@ def test_how_likely_it_is_that_a_change_is_seen_in_half_an_hour(monkeypatch, cap
         missed[file.name] = missed.get(file.name, 1.0) * (1 - count / entry["of"])
 
     monkeypatch.setattr(verification, "_verify", verified)
+    monkeypatch.setattr(verification, "_entry", lambda file: entries[file.name])
     monkeypatch.setattr(verification, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     large, chances = [name for name, entry in entries.items() if entry["of"] == 480], []
     for _ in range(20):

@@ -235,21 +235,26 @@ def test_a_folder_beside_the_file_is_not_the_book(tmp_path):
     assert "trust" in done.stderr and not (tmp_path / MARK).exists()
 
 
-def test_a_sweep_beside_the_user_runs_by_its_name(tmp_path):
-    """``deepmech sweep mysweep:s`` sees the folder that it is called in; a module there hides no other."""
+def test_a_sweep_beside_the_user_runs_by_its_name(tmp_path, monkeypatch, capsys):
+    """``deepmech sweep mysweep:s`` sees the folder that it is called in, also as the installed command and in workers;
+    a module there hides no other, and one that cannot be imported is named."""
     (tmp_path / "mysweep.py").write_text(
         MODULE + "\n\nfrom deepmech import over\nfrom deepmech.sweeps import Sweep\n\n"
         's = Sweep("mine", "mysweep:compute", {"x": over("x", [1.0, 2.0])})\n'
     )
     (tmp_path / "json.py").write_text("raise SystemExit('hidden')\n")
+    (tmp_path / "broken.py").write_text("s = (\n")
+    (tmp_path / "needy.py").write_text("import nowhere_to_be_found\n")
     command = "import sys; sys.path = [p for p in sys.path if p]; from deepmech.cli import main; sys.exit(main())"
-    for more in (["mysweep:s"], ["mysweep:s", "--workers", "2", "--chunk", "1"], ["--trust", "mysweep:compute"]):
-        store = f"store{len(more)}"
-        if more[0] == "--trust":
-            store = "store1"
+    for more in (["mysweep:s", "--workers", "2", "--chunk", "1"], ["--trust", "mysweep:compute"]):
         done = subprocess.run(
-            [sys.executable, "-P", "-c", command, "sweep", *more, "--store", store],
+            [sys.executable, "-P", "-c", command, "sweep", *more, "--store", "store"],
             cwd=tmp_path, capture_output=True, text=True,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         assert "2 cells" in done.stdout
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])  # to which the command adds the folder
+    for module, why in (("broken", "never closed"), ("needy", "nowhere_to_be_found"), ("absent", "absent")):
+        assert main(["sweep", f"{module}:s", "--store", "other"]) == 1
+        assert why in capsys.readouterr().err
