@@ -65,9 +65,10 @@ def test_equations_are_listed_with_the_objects_whose_documentation_cites_them():
     assert "deepmech.simulators.brownian.well_overlap" in found["C"]["F", 6]
     assert all(pkgutil.resolve_name(name).__doc__ for of in found.values() for names in of.values() for name in names)
     rows = [r for r in equations_markdown(lambda name, words: f"[{words}]({name})").splitlines() if r[:1] == "|"]
-    assert len(rows) == sum(map(len, found.values())) + 6 and {r.count("|") for r in rows} == {3}
+    assert len(rows) == sum(map(len, found.values())) + 6 and {r.count("|") for r in rows} == {5}
     (overlap,) = [r for r in rows if r.startswith("| F6 |")]
     assert "[simulators.brownian.well_overlap](deepmech.simulators.brownian.well_overlap)" in overlap
+    assert r"\operatorname{erf}" in overlap
 
 
 TABLE = verdicts.read(Checkout.find().book / verdicts.FILE)

@@ -43,7 +43,7 @@ def refuse_plain_build(app: Any, config: Any) -> None:
 
 
 def provenance_banner(made: dict[str, Any], download: str) -> str:
-    """The line below a page's title: profile, time, date, and the executed notebook to take away."""
+    """How a page was made: profile, time, date, the executed notebook to take away, and the results it draws."""
     profile = html.escape(made["parameters"]["profile"])
     details = f"executed in {format_duration(made['seconds'])} on {html.escape(made['date'])}"
     said = (
@@ -58,15 +58,14 @@ def provenance_banner(made: dict[str, Any], download: str) -> str:
 
 
 def add_stamp(app: Any, doctree: nodes.document) -> None:
-    """Put the banner below the title of a page that the build executed, and at its end when and where that was."""
+    """Put at the end of a page that the build executed how it was made, when and where: it begins with its question."""
     name = app.env.docname
     if (made := gallery.executed(app, name)) is not None:
         title = next(iter(doctree.findall(nodes.title)))
         download = "../" * name.count("/") + f"_sources/{name}.ipynb"
-        line = nodes.raw("", provenance_banner(made, download), format="html")
-        title.parent.insert(title.parent.index(title) + 1, line)
         foot = f"Last executed from a fresh kernel on {made['date']}: {made['machine']}; {made['versions']}."
-        title.parent.append(nodes.raw("", f'<p class="dm-made">{html.escape(foot)}</p>', format="html"))
+        banner = f'{provenance_banner(made, download)}<p class="dm-made">{html.escape(foot)}</p>'
+        title.parent.append(nodes.raw("", banner, format="html"))
 
 
 def _said(one: dict[str, Any]) -> str:

@@ -92,7 +92,7 @@ def page(page_runs: list[PageRun], toc: dict[str, Any]) -> str:
                 parts += [f"## {{doc}}`/{chapter}`", ""]
                 above = chapter
             level = "##" if chapter == file else "###"
-            parts += [f"{level} {{doc}}`/{file}`", "", "::::{grid} 1 2 3 3", ":gutter: 3", "", *cards, "::::", ""]
+            parts += [f"{level} {{doc}}`/{file}`", "", "::::{grid} 2 2 3 3", ":gutter: 3", "", *cards, "::::", ""]
     return "\n".join(parts)
 
 

@@ -41,7 +41,7 @@ def status(page_runs: list[PageRun], profile: str) -> str:
     for s, made in ready:
         link = f"{{doc}}`/generated/{s.name}`"
         parameters = ", ".join(f"{k} = {v}" for k, v in made["parameters"].items() if k != "profile")
-        parameters = as_code(parameters) if parameters else ""
+        parameters = f"<details><summary>show</summary>{as_code(parameters)}</details>" if parameters else ""
         when = "this run" if s.fresh else "earlier run"
         lines.append(f"| {link} | {format_duration(made['seconds'])} | {made['date']} | {when} | {parameters} |")
         alike.setdefault(f"{made['machine']}; {made['versions']}", []).append(link)
@@ -68,8 +68,9 @@ All rows of the claims, with every digit: {{download}}`CSV <scoreboard.csv>`, {{
 <script src="../_static/scoreboard.js"></script>
 """  # the script's address is that of the page in the site
 FORMULAS = """\
-The numbered equations of the three papers that the library computes, and the objects in the library whose
-documentation cites them. Where we depart from the print, the pages of errata say why.
+The numbered equations of the three papers that the library computes, as they are printed, and the objects in the
+library whose documentation cites them. Symbols are those of each paper. Where we depart from the print, the pages of
+errata say why.
 
 {}"""
 PAPER_AND_BOOK = """\

@@ -67,12 +67,11 @@ def claim_line(
     )
 
 
-def verdict_counts(records: Iterable[Record], size: str = "") -> str:
-    """Sign and number of each verdict that was given, as HTML, in ``size`` as large as they are many."""
+def verdict_counts(records: Iterable[Record]) -> str:
+    """Sign and number of each verdict that was given, as HTML."""
     of = Counter(record["verdict"] for record in records)
-    style = f' style="{size}: {{}}"' if size else ""
     return " ".join(
-        f'<span class="dm-verdict {css}" title="{of[v]} {v}"{style.format(of[v])}>{sign} {of[v]}</span>'
+        f'<span class="dm-verdict {css}" title="{of[v]} {v}">{sign} {of[v]}</span>'
         for v, (sign, css) in LOOKS.items()
         if of[v]
     )

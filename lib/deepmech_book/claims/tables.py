@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from html import escape
+from importlib.resources import files
 from string import Formatter
 from types import SimpleNamespace
 from typing import Any
@@ -20,8 +21,8 @@ import numpy as np
 import pandas as pd
 
 from deepmech_book.claims import registry
-from deepmech_book.claims.citations import Equation, citations
-from deepmech_book.claims.display import ABSENT, Record, badge, claim_line, fold, number, verdict_counts
+from deepmech_book.claims.citations import citations
+from deepmech_book.claims.display import ABSENT, LOOKS, Record, badge, claim_line, fold, number, verdict_counts
 from deepmech_book.claims.registry import PAPERS, Claim
 from deepmech_book.claims.rules import FAILS, HOLDS, NOT_TESTABLE, TRIVIAL, UNDECIDED, VERDICTS, Rule, judge
 
@@ -77,21 +78,25 @@ def _of(paper: str, entries: Iterable[Any]) -> list[Any]:
 
 
 def equations_markdown(entry: Callable[[str, str], str | None]) -> str:
-    """The equations that the library cites; ``entry`` makes a link to an object of the library, given its name and the
+    """The equations that the library cites, as they are printed (``equations.yml``); ``entry`` makes a link to an object of the library, given its name and the
     words to show, or None if there is nothing to link to."""
 
     def linked(name: str) -> str:
         words = name.removeprefix("deepmech.")
         return entry(name, words) or f"`{words}`"
 
-    def row(equation: Equation, names: list[str], dot: str) -> tuple[str, str]:
-        letter, number = equation
-        return f"{letter}{dot if letter else ''}{number}", "<br>".join(map(linked, names))
-
     def lines(paper: str) -> list[str]:
         dot = "" if paper == "C" else "."  # as the paper writes F6
-        return _table(("Eq.", "object in the library"), (row(e, n, dot) for e, n in cited[paper].items()), "--:")
+        by_number = {f"{letter}{dot if letter else ''}{n}": names for (letter, n), names in cited[paper].items()}
+        if apart := printed[paper].keys() ^ by_number.keys():
+            raise ValueError(f"equations.yml and docstrings differ in paper {paper}: {', '.join(sorted(apart))}")
+        rows = (
+            (number, f"${printed[paper][number][1]}$", printed[paper][number][0], "<br>".join(map(linked, names)))
+            for number, names in by_number.items()
+        )
+        return _table(("Eq.", "in print", "what it is", "object in the library"), rows, "--:")
 
+    printed = registry.written(files(__package__).joinpath("equations.yml").read_text(encoding="utf-8"))
     cited = citations()
     return _by_paper(lines)
 
@@ -321,10 +326,13 @@ def scoreboard_markdown(records: Iterable[Record], profile: str, pages: Pages) -
 
 def _chart(records: list[Record]) -> str:
     """How often each verdict was given, a bar for each paper: its verdicts side by side, as long as they are many."""
-    bars = ""
-    for paper, title in PAPERS.items():
-        of_paper = (r for r in records if registry.claim(r["id"]).paper == paper)
-        bars += f'<div>{escape(title)}</div><div class="dm-bar">{verdict_counts(of_paper, "flex-grow")}</div>'
+    by_paper = {paper: [r for r in records if registry.claim(r["id"]).paper == paper] for paper in PAPERS}
+    longest, bars = max(map(len, by_paper.values())) or 1, ""
+    for paper, of_paper in by_paper.items():
+        verdicts = Counter(r["verdict"] for r in of_paper)
+        parts = "".join(f'<i class="{css}" style="flex-grow: {verdicts[v]}"></i>' for v, (_, css) in LOOKS.items())
+        bars += f'<div>{escape(PAPERS[paper])} <span class="dm-tally">{verdict_counts(of_paper)}</span></div>'
+        bars += f'<div class="dm-bar" style="width: {100 * len(of_paper) / longest:.1f}%">{parts}</div>'
     return f'<div class="dm-chart">{bars}<div>{" · ".join(map(badge, VERDICTS))}</div></div>'
 
 
