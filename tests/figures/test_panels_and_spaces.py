@@ -136,3 +136,24 @@ def test_clouds_refuse_what_does_not_fit():
         figures.clouds(points, group, names=["a", "b"], **options)
     with pytest.raises(ValueError, match="dimensions"):
         figures.clouds(points, group.rename(m="n"), names=["a"], **options)
+
+
+def test_repetitions_are_grey_and_share_a_name():
+    data = curves(1).isel(p=0, drop=True)
+    ax = lines(data, x="t", by="c", main="two", others="each", legend=True, fig=Figure()).axes[0]
+    colours = {tuple(line.get_ydata()): line.get_color() for line in ax.lines if len(line.get_xdata()) == 5}
+    named = dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))
+    assert sorted(named) == ["each", "two"] and named["two"].get_color() == colours[tuple(data.values[1])]
+    assert colours[tuple(data.values[0])] == named["each"].get_color() != named["two"].get_color()
+
+
+def test_panels_of_trajectories_share_a_scale_and_their_names_stand_at_their_ends():
+    t = np.linspace(0, 1, 5)
+    load = xr.DataArray(np.outer([1.0, -3.0], np.ones(5)), dims=("p", "time"), coords={"p": ["a", "b"], "time": t})
+    load = load * xr.DataArray([1.0, 0.9, 0.0], dims="block")
+    axes = trajectories(load, panel="p", fig=Figure()).axes
+    assert axes[0].get_ylim() == axes[1].get_ylim()
+    for ax, one in zip(axes, load, strict=True):
+        first = next(text for text in ax.texts if text.get_text() == "0").xy[1]
+        ends = ax.transLimits.transform([[0, float(one.isel(block=0, time=-1))]])[0, 1]
+        assert abs(first - ends) < 0.1

@@ -14,7 +14,7 @@ from matplotlib.ticker import MaxNLocator, NullLocator
 
 from deepmech.plots.style import SMALL, format_number, legible
 
-__all__ = ["end_labels", "few_ticks", "logarithmic", "spread_labels"]
+__all__ = ["end_labels", "few_ticks", "logarithmic", "make_room", "spread_labels"]
 
 
 def logarithmic(owner: str, axes: Sequence[Axes], log: str) -> None:
@@ -61,23 +61,29 @@ def end_labels(ax: Axes, ends: Sequence[tuple[float, float, str, str]], height: 
     The names stand right of ``edge``, a share of the axes' width; ``height`` is the height of the axes in inches. Axis
     limits and scales must be final. Names inside the axes keep off the numbers below: the ordinate gives way to them.
     """
-    x, y, labels, colours = zip(*ends, strict=True)
-    gap = 1.25 * SMALL / 72 / height
-
-    def places() -> np.ndarray:
-        return spread_labels(ax.transLimits.transform(ax.transScale.transform(np.column_stack([x, y])))[:, 1], gap)
-
-    for _ in range(4):  # a longer ordinate brings lines nearer to one another
-        missing = gap / 2 - places().min()
-        if edge < 1 and missing > 0:
-            bottom, top = ax.get_ylim()
-            ax.set_ylim(bottom - missing * (top - bottom), top)
-    for i, at in enumerate(places()):
-        colour = legible(colours[i], ratio=4.5)
+    if edge < 1:
+        make_room(ax, ends, height)
+    for at, (*_, label, colour) in zip(_places(ax, ends, height), ends, strict=True):
+        colour = legible(colour, ratio=4.5)
         ax.annotate(
-            labels[i], (edge, at), xycoords="axes fraction", xytext=(7, 0), textcoords="offset points",
+            label, (edge, at), xycoords="axes fraction", xytext=(7, 0), textcoords="offset points",
             va="center", color=colour, fontsize=SMALL, annotation_clip=False,
         )  # fmt: skip
+
+
+def make_room(ax: Axes, ends: Sequence[tuple[float, float, str, str]], height: float) -> None:
+    """The ordinate reaches far enough down for the names of :func:`end_labels`; where panels share it, in all first."""
+    for _ in range(4):  # a longer ordinate brings lines nearer to one another
+        missing = 0.625 * SMALL / 72 / height - _places(ax, ends, height).min()
+        if missing > 0:
+            bottom, top = ax.get_ylim()
+            ax.set_ylim(bottom - missing * (top - bottom), top)
+
+
+def _places(ax: Axes, ends: Sequence[tuple[float, float, str, str]], height: float) -> np.ndarray:
+    """Where names stand, as shares of the height of the axes, which is given in inches."""
+    at = np.array([end[:2] for end in ends])
+    return spread_labels(ax.transLimits.transform(ax.transScale.transform(at))[:, 1], 1.25 * SMALL / 72 / height)
 
 
 def spread_labels(where: np.ndarray, gap: float) -> np.ndarray:

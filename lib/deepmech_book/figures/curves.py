@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -23,12 +24,15 @@ from deepmech.plots.style import (
     wrapped,
 )
 from deepmech.plots.style import legend as shared_legend
-from deepmech_book.figures.axes import end_labels, few_ticks, logarithmic
+from deepmech_book.figures.axes import end_labels, few_ticks, logarithmic, make_room
 
 __all__ = ["curve_panels", "lines", "trajectories"]
 
 Curves = xr.DataArray | Mapping[str, xr.DataArray]
 """Curves of one picture: an array, or one array for each panel under the panel's title."""
+_GREY = "#9aa3af"
+#: What a formula is written with, and nobody sees.
+_MARKUP = str.maketrans("", "", "$_^{}")
 _DASHED: dict[str, Any] = {"lw": 1.5, "linestyle": style.DASHES}
 
 
@@ -51,6 +55,10 @@ class CurveStyle:
     legend : bool, optional
         Name the curves in a legend instead of at their ends, for curves that end together; by default several panels
         do, and a single one does not.
+    main : str
+        The one curve that stands out, where all others are repetitions: these are grey, and share the name ``others``.
+    others : str
+        Their name.
     named_at : number, optional
         Names of curves that end together stand beside the ends, in the height that the curves have here.
     log : {"", "x", "y", "xy"}
@@ -71,6 +79,8 @@ class CurveStyle:
     level: float | None = None
     level_label: str = ""
     legend: bool | None = None
+    main: str = ""
+    others: str = ""
     named_at: float | None = None
     log: str = ""
     x_label: str | None = None
@@ -137,11 +147,15 @@ def lines(
     values = _all_values([arrays["data"][by or SINGLETON].values for arrays in ready.values()])
     colours = dict(zip(values, style.palette(values, dim=by), strict=True))
     names = {v: label.format(style.format_number(v)) for v in values} if by else {}
+    if look.main:
+        colours |= {v: _GREY for v in values if v != look.main}
+        names = {look.main: look.main, next(v for v in values if v != look.main): look.others}
     single, columns = len(ready) == 1, min(look.columns, len(ready))
     height = look.height or (3.4 if single else 2.5 if columns < 3 else 2.1)
     rows = rows_of(len(ready), columns)
     legend = look.legend if look.legend is not None else not single
-    fig.set_size_inches(style.NARROW if columns < 3 else style.WIDTH, height if single else 0.75 + height * rows)
+    width = style.NARROW if columns < 3 else style.WIDTH
+    fig.set_size_inches(width, height if single else 0.55 + height * rows)
     axes = panels(
         fig, list(ready), columns, look.x_label or axis_label(first[x]), look.y_label or axis_label(first),
         sharex=bool(panel) or look.shared == "row", sharey=look.shared,
@@ -161,19 +175,27 @@ def lines(
     if not single:
         for ax, arrays in zip(axes, ready.values(), strict=True):
             few_ticks(ax, columns, look.log, whole=arrays["data"][x].dtype.kind in "iu")
-        words = key.get_legend_handles_labels()[1]
-        across = int(np.clip(10 * fig.get_figwidth() / (max(map(len, words), default=1) + 6), 1, 6))
-        # The name of the abscissa of all panels stands where the legend would.
-        shared_legend(fig, key, across, "outside upper left" if fig.get_supxlabel() else "outside lower left")
+        _legend_below(fig, key)
         named = [k for k in range(len(axes)) if k % columns == columns - 1 or k == len(axes) - 1]
         for k, arrays in enumerate(ready.values()):
             if k in named and not legend:
                 _name_ends(axes[k], height - 0.6, arrays["data"], x, names, colours, look)
         return fig
-    if theory is not None or legend:
+    if legend and len(names) > 4:  # so many hide curves
+        _legend_below(fig, key)
+    elif theory is not None or legend:
         key.legend(loc="best")
     _name_ends(key, height - 0.9, first, x, {} if legend else names, colours, look)
     return fig
+
+
+def _legend_below(fig: Figure, key: Axes) -> None:
+    """What the artists of a panel are called, outside all panels, for which the figure grows."""
+    words = [re.sub(r"\\\w+", "x", word).translate(_MARKUP) for word in key.get_legend_handles_labels()[1]]
+    across = int(np.clip(10 * fig.get_figwidth() / (max(map(len, words), default=1) + 5), 1, 6))
+    fig.set_figheight(fig.get_figheight() + 0.22 * -(-len(words) // across))
+    # The name of the abscissa of all panels stands where the legend would.
+    shared_legend(fig, key, across, "outside upper left" if fig.get_supxlabel() else "outside lower left")
 
 
 def _name_ends(
@@ -253,7 +275,7 @@ def _draw(
     for i, value in enumerate(data[by].values.tolist()):
         colour, known = colours[value], explained.get(value)
         kind = "o" if points and known is not None else "o-" if points else "-"
-        ax.plot(data[x], data[i], kind, color=colour, zorder=3, lw=2.0 if points else 1.7)
+        ax.plot(data[x], data[i], kind, color=colour, zorder=2 if colour == _GREY else 3, lw=2.0 if points else 1.7)
         if known is not None:
             ax.plot(known[x], known, color=colour, **_DASHED)
         if "low" in arrays:
@@ -279,6 +301,8 @@ def trajectories(
 ) -> Figure:
     """Loads D_ℓ(t) of every block or layer, coloured and numbered by ℓ; the driving force in a thin panel below them.
 
+    Panels of a row have one scale.
+
     Parameters
     ----------
     load : DataArray, dims (layer, time[, panel])
@@ -302,11 +326,13 @@ def trajectories(
     parts = [3] if force is None else [3, 1]
     height = 0.6 + (tall + 1.1 * (len(parts) - 1)) * n_rows
     fig.set_size_inches(style.NARROW if columns < 3 else style.WIDTH, height)
-    grid = fig.subplots(len(parts) * n_rows, columns, squeeze=False, sharex=True, height_ratios=parts * n_rows)
+    shape: dict[str, Any] = {"squeeze": False, "sharex": True, "sharey": "row", "height_ratios": parts * n_rows}
+    grid = fig.subplots(len(parts) * n_rows, columns, **shape)
     t, colours = load[time].values, style.sequential_colours(load.sizes[layer])
     names, margin = [style.format_number(n) for n in load[layer].values], 0.07 * columns
     for ax in grid.flat[len(titles) * len(parts) :]:
         ax.set_visible(False)
+    last = []
     for k, (name, loads) in enumerate(zip(titles, load.values, strict=True)):
         ax, *below = grid[len(parts) * (k // columns) :, k % columns][: len(parts)]
         ax.set_title(wrapped(name, columns, fig.get_figwidth()), loc="left")
@@ -327,5 +353,8 @@ def trajectories(
             lowest.set_xlabel(x_label)
             lowest.tick_params(labelbottom=True)
         ends = [(t[-1], float(c[-1]), n, colour) for c, n, colour in zip(loads, names, colours, strict=True)]
+        make_room(ax, ends, tall - 0.6)
+        last.append((ax, ends))
+    for ax, ends in last:
         end_labels(ax, ends, tall - 0.6, edge=1 / (1 + margin) - 0.01)
     return fig

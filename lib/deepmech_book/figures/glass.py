@@ -360,6 +360,8 @@ def losses_by_size(loss: xr.DataArray, typical: xr.DataArray, figure: str | None
 losses_by_decay = partial(
     _by_decay,
     by="kind",
+    main="mean",
+    others="single networks",
     points=False,
     alt="Final loss over weight decay: single networks rise and then jump to one half at different places, their mean "
     "rises more slowly.",

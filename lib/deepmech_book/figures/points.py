@@ -50,6 +50,7 @@ def scatter(
     colour: xr.DataArray | None = None,
     colour_label: str = "",
     rank: Estimate | None = None,
+    rank_label: str = "",
     equal: bool = False,
     fig: Figure,
 ) -> Figure:
@@ -61,9 +62,10 @@ def scatter(
         The same dimensions and labels. Words in ``colour`` name kinds of points: each gets a colour, a mark and
         a line in a legend titled ``colour_label``.
     rank : Estimate, optional
-        Spearman's rank correlation of x and y, as computed by the caller.
+        Spearman's rank correlation of x and y, as computed by the caller, or of what ``rank_label`` says, which
+        stands before it.
     equal : bool
-        Draws the line on which x and y are equal.
+        Draws the line on which x and y are equal, on two equal axes.
 
     Raises
     ------
@@ -87,9 +89,12 @@ def scatter(
         ax.scatter(at_x, at_y, c=shade, norm=norm, cmap=shades, s=40, edgecolor=LIGHT.muted, lw=0.7)
         colorbar(ScalarMappable(norm, shades), ax, colour_label or axis_label(colour), pad=0.02)
     if rank is not None:
-        ax.set_title(f"rank correlation {rank}", fontsize=style.SMALL)
+        ax.set_title(f"{rank_label}rank correlation {rank}", fontsize=style.SMALL)
     if equal:
         ax.axline((0, 0), slope=1, color=LIGHT.muted, lw=1.2, zorder=1)
+        least, most = (end(*ax.get_xlim(), *ax.get_ylim()) for end in (min, max))
+        fig.set_figheight(4.2)
+        ax.set(xlim=(least, most), ylim=(least, most), aspect="equal")
     ax.set(xlabel=x_label or axis_label(x), ylabel=y_label or axis_label(y))
     ax.grid()
     return fig

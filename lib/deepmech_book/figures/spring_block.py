@@ -24,9 +24,9 @@ def analogy(*, fig: Figure) -> Figure:
     Layer ℓ stands over block ℓ, the weights between two layers over a spring.
     """
     hidden = 4
-    fig.set_figheight(4.8)
+    fig.set_size_inches(style.NARROW, 4.4)
     ax = fig.subplots()
-    ax.set(xlim=(-0.65, hidden + 1.75), ylim=(-2.15, 3.3), aspect="equal")
+    ax.set(xlim=(-0.65, hidden + 1.75), ylim=(-2.9, 3.3), aspect="equal")
     ax.axis("off")
     blue, orange, green = style.categories(3)
     _network(ax, hidden, blue)
@@ -36,11 +36,11 @@ def analogy(*, fig: Figure) -> Figure:
     words: dict[str, Any] = {"ha": "center", "va": "center"}
     said, shaken = (style.legible(c, ratio=4.5) for c in (orange, green))
     ax.text((hidden + 1) / 2, 3.1, "layers separate the classes", **words)
-    ax.text(0.5, 0.5, "$d_1$", color=said, **words)
-    ax.text(hidden + 0.5, 0.5, f"$d_{{{hidden + 1}}}$", color=said, **words)
+    ax.text(0.5, 0.24, "$d_1$", color=said, **words)
+    ax.text(hidden + 0.5, 0.24, f"$d_{{{hidden + 1}}}$", color=said, **words)
     ax.text((hidden + 1) / 2, -0.98, "nonlinearity = friction", color=LIGHT.muted, **words)
-    ax.text((hidden + 1) / 2, -1.5, "what a layer separates = elongation of a spring", color=said, **words)
-    ax.text((hidden + 1) / 2, -2.0, "noise of training = shaking of the blocks", color=shaken, **words)
+    ax.text((hidden + 1) / 2, -1.72, "what a layer separates\n= elongation of a spring", color=said, **words)
+    ax.text((hidden + 1) / 2, -2.55, "noise of training = shaking of the blocks", color=shaken, **words)
     for ell in range(1, hidden + 1):
         shake: dict[str, Any] = {"arrowstyle": "<|-|>", "mutation_scale": 9, "color": green, "lw": 1.4}
         ax.add_patch(FancyArrowPatch((ell - 0.3, 0.44), (ell + 0.3, 0.44), **shake))
@@ -108,18 +108,18 @@ def friction_law(friction_right: float, friction_left: float, *, fig: Figure) ->
     if widest == 0:
         raise ValueError("friction_law friction_right = friction_left = 0: one must be positive, to give a scale")
 
-    fig.set_figheight(3.9)
+    fig.set_size_inches(style.NARROW, 3.6)
     ax = fig.subplots()
     blue, orange = style.categories(2)
     reach, high = 2.6 * widest, 1.5 * widest
     ax.plot([-reach, reach], [-reach, reach], color=LIGHT.muted, lw=1.2, ls=(0, (4, 3)))
     ax.axhline(0, color=LIGHT.faint, lw=1)
-    ax.axvline(0, color=LIGHT.faint, lw=1)
+    ax.plot([0, 0], [-high, 0.7 * high], color=LIGHT.faint, lw=1)  # words stand above
     ax.plot([-reach, -friction_left], [friction_left - reach, 0], color=orange, lw=2.6, solid_capstyle="round")
     ax.plot([-friction_left, friction_right], [0, 0], color=LIGHT.text, lw=2.6, gid="stuck")
     ax.plot([friction_right, reach], [0, reach - friction_right], color=blue, lw=2.6, solid_capstyle="round")
     ax.set(xlim=(-reach, reach), ylim=(-high, high), xlabel="force on a block $z$", ylabel="net force $\\sigma(z)$")
-    ax.set_xticks([-friction_left, 0, friction_right], ["−μ←", "0", "μ→"])
+    ax.set_xticks([-friction_left, 0, friction_right], [r"$-\mu_\leftarrow$", "0", r"$\mu_\rightarrow$"])
     ax.set_yticks([0])
     # Words stand where no line is, whichever friction is larger: outside the moving branches, and over or under the
     # longer part of the flat one, on the side that the line without friction does not pass.
@@ -184,6 +184,7 @@ def phases(
     *,
     shade: str = "curvature",
     label: str = "signed curvature",
+    columns: int = 3,
     fig: Figure,
 ) -> Figure:
     """Phase diagrams side by side, shaded on one scale, with the phases named on them.
@@ -196,6 +197,8 @@ def phases(
         Fractions of the width and height of every panel; without it "concave" and "convex" stand where curves are so.
     shade, label : str
         What shades the cells, and what its scale is called.
+    columns : int
+        Diagrams side by side.
 
     Examples
     --------
@@ -215,15 +218,16 @@ def phases(
     shades = [shaded.values for *_, shaded in ready]
     limits = min(map(np.nanmin, shades)), max(map(np.nanmax, shades))
     first = ready[0][0]
-    cell, width = cells_of(first, len(ready))
+    columns = min(columns, len(ready))
+    cell, width = cells_of(first, columns)
     rows = [load[load.dims[1]] for load, *_ in ready]
     alike = all(one.identical(rows[0]) for one in rows)
-    fig.set_figheight(cell[1] * len(rows[0]) + 1.7)
-    axes = panels(fig, list(diagrams), len(ready), sharey=alike)
-    for ax, row, (load, bend, shaded) in zip(axes, rows, ready, strict=True):
-        cell, _ = cells_of(load, len(ready))
+    fig.set_figheight(style.rows_of(len(ready), columns) * (cell[1] * len(rows[0]) + 0.8) + 0.9)
+    axes = panels(fig, list(diagrams), columns, sharey=alike)
+    for i, (ax, row, (load, bend, shaded)) in enumerate(zip(axes, rows, ready, strict=True)):
+        cell, _ = cells_of(load, columns)
         shading = draw_cells(ax, load, shaded, bend, cell, width, limits)
-        ax.set(xlabel=axis_label(load[load.dims[0]]), ylabel="" if alike and ax is not axes[0] else axis_label(row))
+        ax.set(xlabel=axis_label(load[load.dims[0]]), ylabel="" if alike and i % columns else axis_label(row))
         if names is None:
             name_phases(ax, bend.values, cell)
         for name, place in (names or {}).items():

@@ -17,14 +17,15 @@ from deepmech.core.labels import over
 from deepmech.metrics.curvature import curvature
 from deepmech_book import figures
 from deepmech_book.figures import Picture
+from deepmech_book.figures.picture import beside
 from deepmech_book.figures.spring_block import noise_of
 
 __all__ = [
     "accuracy_and_bend",
     "accuracy_over_loss",
     "at_rest",
+    "both_ends",
     "bounded_diagram",
-    "chain_ends",
     "chain_in_time",
     "creeping",
     "curvatures_in_two_metrics",
@@ -35,6 +36,7 @@ __all__ = [
     "few_networks",
     "fitted_in_time",
     "fitted_number",
+    "four_noises",
     "friction_law",
     "gains_of_bent_cells",
     "growth_of_noise",
@@ -44,7 +46,6 @@ __all__ = [
     "mean_images",
     "mean_velocities",
     "network_beside_chain",
-    "network_ends",
     "network_in_time",
     "networks_and_fits",
     "networks_by_noise",
@@ -207,7 +208,7 @@ def overdamped_limit(distance: xr.DataArray) -> Picture:
 
 def chain_in_time(run: xr.Dataset) -> Picture:
     """The first run of each regime."""
-    one = run.isel(run=0, drop=True)
+    one = run.isel(run=0, drop=True).assign_coords(regime=_REGIMES)
     return figures.trajectories(
         one["load_curve"], force=one["force"], panel="regime", figure="A.4",
         alt="Three panels of loads falling from one over time. In the first the early blocks stay high and the curves "
@@ -216,18 +217,28 @@ def chain_in_time(run: xr.Dataset) -> Picture:
     )  # fmt: skip
 
 
-def chain_ends(run: xr.Dataset) -> Picture:
-    """Load curves at the end by regime, mean over runs."""
-    return _chains(
-        run["load_curve"].isel(time=-1, drop=True), by="regime",
-        alt="Three load curves from one to zero over nine points: one bulging above the diagonal, one along it, one "
-        "below.",
+_REGIMES = ["(b) lazy", "(c) balanced", "(d) over-noisy"]
+
+
+def both_ends(run: xr.Dataset, networks: xr.Dataset) -> Picture:
+    """Load curves of chains and of networks at the end by regime, mean over runs and over seeds."""
+    chain = _chains(
+        run["load_curve"].isel(time=-1, drop=True).assign_coords(regime=_REGIMES), by="regime",
+        alt="Three load curves of chains from one to zero over nine points: one bulging above the diagonal, one along "
+        "it, one below.",
     )  # fmt: skip
+    last = networks["load_curve"].isel(at_epoch=-1, drop=True).assign_coords(regime=_REGIMES)
+    network = _networks(
+        last, by="regime", run="seed",
+        alt="Three load curves of networks over eight layers: the first bulges upwards, the second is close to "
+        "straight, the third sags.",
+    )  # fmt: skip
+    return beside({"chains": chain, "networks": network}, figure="A.4")
 
 
 def network_in_time(networks: xr.Dataset) -> Picture:
     """The first network of each regime, with its loss."""
-    one = networks.isel(seed=0, drop=True)
+    one = networks.isel(seed=0, drop=True).assign_coords(regime=_REGIMES)
     return _epochs(
         one["load_curve"], force=one["loss"], force_label="loss", panel="regime", figure="A.4",
         alt="Three panels of data separation over epochs, one line per layer. In the first the early layers stay high "
@@ -236,19 +247,10 @@ def network_in_time(networks: xr.Dataset) -> Picture:
     )  # fmt: skip
 
 
-def network_ends(networks: xr.Dataset) -> Picture:
-    """Load curves at the end by regime, mean over seeds."""
-    return _networks(
-        networks["load_curve"].isel(at_epoch=-1, drop=True), by="regime", run="seed",
-        alt="Three load curves over eight layers: the first bulges upwards, the second is close to straight, the third "
-        "sags.",
-    )  # fmt: skip
-
-
 def fitted_in_time(fit: xr.Dataset) -> Picture:
     """The chains that follow the networks of :func:`network_in_time` best."""
     return _epochs(
-        fit["load_curve"].isel(seed=0, drop=True), panel="regime",
+        fit["load_curve"].isel(seed=0, drop=True).assign_coords(regime=_REGIMES), panel="regime",
         alt="Three panels of fitted chains' loads over epochs: smooth lines that start together and spread, as the "
         "networks' do, but without the initial rise of the first panel's network.",
     )  # fmt: skip
@@ -258,26 +260,11 @@ def fitted_in_time(fit: xr.Dataset) -> Picture:
 
 #: Registry id of the figure, and text alternative, of panels of Fig. 1 by their noise and of the supplement by name.
 _PANELS: dict[str, tuple[str | None, str]] = {
-    "data_noise": (
-        "A.1",
-        "Load curves of networks over data noise and negative slope. Accuracy is highest in the cells beside the line "
-        "where the curvature changes sign.",
-    ),
-    "learning_rate": (
-        "A.1",
-        "Load curves of networks over learning rate and negative slope, from concave curves at small rates to convex "
-        "ones at large rates.",
-    ),
     "dropout": (
         "A.1",
         "A grid of small load curves. In the upper right corner, ReLU without dropout, they bulge upwards; towards "
         "more dropout and towards linear networks they straighten and then sag. The cells of highest accuracy lie "
         "along the line where the curvature changes sign.",
-    ),
-    "batch_size": (
-        "A.1",
-        "Load curves of networks over batch size and negative slope: concave curves for large batches and ReLU on the "
-        "upper right, convex ones for small batches on the left and for linear networks.",
     ),
     "S6a": ("A.S6", "Load curves over batch size and negative slope, narrower networks."),
     "S7b, all samples": (None, "Load curves over data noise and slope; all samples in every step."),
@@ -309,11 +296,26 @@ _SIDE_BY_SIDE = {
 
 def panels_of_supplement(made: Mapping[str, xr.Dataset], figure: str) -> Picture:
     """Diagrams of one figure of the supplement by title, side by side, shaded by accuracy; means over ``seed``."""
+    return _accuracies(made, alt=_SIDE_BY_SIDE[figure], figure=figure)
+
+
+def _accuracies(made: Mapping[str, xr.Dataset], **how: Any) -> Picture:
     means = {title: one.mean("seed", skipna=False) for title, one in made.items()}
     percent = {title: one.assign(accuracy=100 * one["accuracy"]) for title, one in means.items()}
     return figures.phases(
         {title: one.transpose(noise_of(one), "slope", ...) for title, one in percent.items()},
-        shade="accuracy", label="test accuracy (%)", alt=_SIDE_BY_SIDE[figure], figure=figure,
+        shade="accuracy", label="test accuracy (%)", **how,
+    )  # fmt: skip
+
+
+def four_noises(made: Mapping[str, xr.Dataset]) -> Picture:
+    """Fig. 1: diagrams of networks by their kind of noise, means over ``seed``, on one scale of accuracy."""
+    titles = {"data_noise": "(a)", "learning_rate": "(b)", "dropout": "(c)", "batch_size": "(d)"}
+    return _accuracies(
+        {titles[kind]: made[kind] for kind in titles if kind in made}, columns=2, figure="A.1",
+        alt="Four grids of small load curves over negative slope and data noise, learning rate, dropout or batch size. "
+        "In each, curves are concave at the upper right and convex at the left and below, and accuracy is highest "
+        "beside the line between.",
     )  # fmt: skip
 
 
@@ -378,14 +380,15 @@ def relu_by_dropout(made: xr.Dataset) -> Picture:
 
 
 def accuracy_and_bend(made: xr.Dataset, falls: Estimate) -> Picture:
-    """Test accuracy over the size of the curvature, a point a cell, mean over ``seed``, with their rank correlation."""
+    """Test accuracy over the curvature, a point a cell, mean over ``seed``, with its rank correlation with the size."""
     means = made.mean("seed", skipna=False)
     bend = means["curvature"]
     return figures.scatter(
-        abs(bend), 100 * means["accuracy"].transpose(*bend.dims), rank=falls,
-        colour=means[noise_of(means)].broadcast_like(bend).transpose(*bend.dims),
-        x_label="size of the signed curvature", y_label="test accuracy (%)",
-        alt="Scatter of test accuracy over the size of the curvature, coloured by dropout.",
+        bend, 100 * means["accuracy"].transpose(*bend.dims), rank=falls, rank_label="accuracy and size of the bend:\n",
+        colour=means["slope"].broadcast_like(bend).transpose(*bend.dims),
+        x_label="signed curvature", y_label="test accuracy (%)",
+        alt="Scatter of test accuracy over signed curvature, coloured by negative slope: highest near zero, lower to "
+        "either side.",
     )  # fmt: skip
 
 
@@ -446,7 +449,7 @@ def noise_by_layer(relative: xr.DataArray) -> Picture:
     mean = noise.mean("seed")
     return figures.lines(
         {
-            f"{kind}, {_NAMED.get(slope, f'α={slope:g}')}": mean.sel(noise=kind, slope=slope, drop=True)
+            f"{kind},\n{_NAMED.get(slope, f'α={slope:g}')}": mean.sel(noise=kind, slope=slope, drop=True)
             for kind in ("dropout", "data noise")
             for slope in mean["slope"].values
         },
