@@ -124,8 +124,17 @@ def line(record: Record, rule: Rule) -> str:
 
 
 def number(value: float | None) -> str:
-    """Four significant digits, with a true minus sign; a dash for None."""
-    return "–" if value is None else f"{value + 0.0:.4g}".replace("-", "−")  # + 0.0: no sign before zero
+    """Four significant digits, with a true minus sign and commas between thousands; a dash for None.
+
+    Examples
+    --------
+    >>> number(-0.12345), number(84000), number(2560.3), number(1e-7)
+    ('−0.1235', '84,000', '2,560', '1e−07')
+    """
+    if value is None:
+        return "–"
+    digits = f"{value + 0.0:.4g}"  # + 0.0: no sign before zero
+    return (f"{float(digits):,.0f}" if 1000 <= abs(value) < 1e6 else digits).replace("-", "−")
 
 
 def short(
@@ -145,7 +154,7 @@ def short(
     >>> short(0.0, (0.0, 0.0), 0.5009, bars=[0.05])
     ('0 [0, 0]', ['0.50'])
     >>> short(3206, None, 0.625, 2.5e-6)
-    ('3200', ['0.62', '2.5·10⁻⁶'])
+    ('3,200', ['0.62', '2.5·10⁻⁶'])
     >>> short(1.034e-5, (0.992e-5, 1.109e-5), bars=[0.01])[0]
     '1.0 [1.0, 1.1]·10⁻⁵'
     """
@@ -175,7 +184,7 @@ def _text(x: float, digits: int, scale: float) -> str:
         return "0"
     unit, power = _unit(scale)
     places = digits - 1 - int(np.floor(np.log10(scale / unit)))
-    return f"{round(x / unit, places) + 0.0:.{max(places, 0)}f}{power}".replace("-", "−")
+    return f"{round(x / unit, places) + 0.0:,.{max(places, 0)}f}{power}".replace("-", "−")
 
 
 def strip(
