@@ -12,7 +12,7 @@ import xarray as xr
 from deepmech.core.estimates import Estimate
 from deepmech.simulators.spring_block import Chain, simulate
 from deepmech_book.analysis.spring_block.chains import REGIMES
-from deepmech_book.analysis.spring_block.summaries import BARS, STRAIGHT
+from deepmech_book.analysis.spring_block.summaries import STRAIGHT, THRESHOLDS
 
 SHAPES = ("concave", "straight", "convex")
 """Load curves of the regimes (b), (c) and (d) of Fig. 4."""
@@ -62,7 +62,7 @@ def inside(shape: str, bend: Estimate) -> Estimate:
     """By how far a signed curvature lies inside what is called by the name of a shape, one of :data:`SHAPES`.
 
     Concave is above :data:`~.summaries.STRAIGHT`, straight within it, convex below its negative. The interval holds
-    those of all :data:`~.summaries.BARS`.
+    those of all :data:`~.summaries.THRESHOLDS`.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def inside(shape: str, bend: Estimate) -> Estimate:
     value, low, high = bend.value, bend.low, bend.high
     if shape == "straight":
         most, least = max(abs(low), abs(high)), 0.0 if low <= 0 <= high else min(abs(low), abs(high))
-        return Estimate(STRAIGHT - abs(value), min(BARS) - most, max(BARS) - least, bend.n, bend.reason)
+        return Estimate(STRAIGHT - abs(value), min(THRESHOLDS) - most, max(THRESHOLDS) - least, bend.n, bend.reason)
     if shape == "convex":
         value, low, high = -value, -high, -low
-    return Estimate(value - STRAIGHT, low - max(BARS), high - min(BARS), bend.n, bend.reason)
+    return Estimate(value - STRAIGHT, low - max(THRESHOLDS), high - min(THRESHOLDS), bend.n, bend.reason)

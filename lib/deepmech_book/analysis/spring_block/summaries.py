@@ -19,9 +19,9 @@ N_SHIFTS, N_DRAWS = 201, 300
 #: Curvature up to which a load curve is called straight: a last step of D at most about 1.7 times the first.
 STRAIGHT = 0.05
 #: Curvatures up to which one might call it so: last steps of at most 1.4, 1.7 and 2.2 times the first.
-BARS = (0.03, STRAIGHT, 0.07)
+THRESHOLDS = (0.03, STRAIGHT, 0.07)
 #: The same for champions, at which best cells are chosen; written down before fresh networks of these were trained.
-CHAMPION_BARS = (0.03, STRAIGHT, 0.0635)
+CHAMPION_THRESHOLDS = (0.03, STRAIGHT, 0.0635)
 
 Ranks = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -195,48 +195,48 @@ class NetworkDiagram:
         """
         return self._bent_gains(STRAIGHT)
 
-    def bent_gains_over_bars(self, fresh: xr.Dataset | None = None) -> Estimate:
-        """The same, with an interval over all :data:`CHAMPION_BARS` below which a curve might be called straight.
+    def bent_gains_over_thresholds(self, fresh: xr.Dataset | None = None) -> Estimate:
+        """The same, with an interval over all :data:`CHAMPION_THRESHOLDS` below which a curve might be called straight.
 
         With ``fresh`` networks of :meth:`champions`, over ``place`` and ``seed``, these judge, and all seeds of the
         diagram choose.
         """
-        gains = self._bent_gains if fresh is None else lambda bar: self._fresh_gains(bar, fresh)
-        each = {bar: gains(bar) for bar in CHAMPION_BARS}
+        gains = self._bent_gains if fresh is None else lambda threshold: self._fresh_gains(threshold, fresh)
+        each = {threshold: gains(threshold) for threshold in CHAMPION_THRESHOLDS}
         reason = next((one.reason for one in each.values() if one.reason), "")
         low, high = min(one.low for one in each.values()), max(one.high for one in each.values())
         return replace(each[STRAIGHT], low=np.nan if reason else low, high=np.nan if reason else high, reason=reason)
 
-    def champions(self, bars: Sequence[float] = CHAMPION_BARS) -> list[tuple[float, float]]:
-        """Slope and noise of the most accurate bent and the most accurate straight cell by all seeds, for each bar.
+    def champions(self, thresholds: Sequence[float] = CHAMPION_THRESHOLDS) -> list[tuple[float, float]]:
+        """Slope and noise of the most accurate bent and the most accurate straight cell by all seeds, by threshold.
 
         Each cell once, in rising order.
         """
         c, a = (one.where(self.usable).mean("seed", skipna=False) for one in (self.curvature, self.accuracy))
         found = set()
-        for bar in bars:
-            for kind in (abs(c) <= bar, abs(c) > bar):
+        for threshold in thresholds:
+            for kind in (abs(c) <= threshold, abs(c) > threshold):
                 best = a.where(kind)
                 if best.notnull().any():
                     at = best.isel(best.argmax(["slope", self.noise]))
                     found.add((float(at["slope"]), float(at[self.noise])))
         return sorted(found)
 
-    def _fresh_gains(self, bar: float, fresh: xr.Dataset) -> Estimate:
-        cells = self.champions([bar])
+    def _fresh_gains(self, threshold: float, fresh: xr.Dataset) -> Estimate:
+        cells = self.champions([threshold])
         places = list(zip(fresh["slope"].values.tolist(), fresh[self.noise].values.tolist(), strict=True))
         if len(cells) < 2:
             return estimate(np.full(fresh.sizes["seed"], np.nan), scatter="symmetric")
         percent = [100 * fresh["accuracy"].isel(place=places.index(cell)).values for cell in cells]
-        bent = [abs(float(self.curvature.sel({"slope": s, self.noise: n}).mean())) > bar for s, n in cells]
+        bent = [abs(float(self.curvature.sel({"slope": s, self.noise: n}).mean())) > threshold for s, n in cells]
         return estimate((percent[0] - percent[1]) * (1 if bent[0] else -1), scatter="symmetric")
 
-    def _bent_gains(self, bar: float) -> Estimate:
+    def _bent_gains(self, threshold: float) -> Estimate:
         c, a = (one.values[:, self._cells] for one in (self.curvature, self.accuracy))
         gains = []
         for seed in range(len(c)):
             chosen = [s for s in range(len(c)) if s != seed] or [seed]  # of a single seed there is no other choice
-            straight = abs(c[chosen].mean(0)) <= bar
+            straight = abs(c[chosen].mean(0)) <= threshold
             if straight.all() or not straight.any():
                 gains.append(np.nan)
                 continue

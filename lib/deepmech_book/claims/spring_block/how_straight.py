@@ -21,11 +21,11 @@ Diagrams = Mapping[str, xr.Dataset]
 
 @measures("A.1.best_is_straight", "A.SM.best_is_straight", "A.S9.bent_is_better")
 def best_is_straight(diagrams: Diagrams, fresh: Diagrams) -> Measurement:
-    """By how much the best bent cell of every diagram is more accurate than its best straight one, over bars.
+    """By how much the best bent cell of every diagram is more accurate than its best straight one, over thresholds.
 
     Of diagrams of which there are ``fresh`` networks of these cells, the fresh ones judge.
     """
-    gains = {name: NetworkDiagram(one).bent_gains_over_bars(fresh.get(name)) for name, one in diagrams.items()}
+    gains = {name: NetworkDiagram(one).bent_gains_over_thresholds(fresh.get(name)) for name, one in diagrams.items()}
     return Measurement(in_a_row(gains))
 
 
