@@ -19,8 +19,13 @@ settings.register_profile("deepmech", deadline=None, derandomize=True, suppress_
 settings.load_profile("deepmech")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files with many slow tests first, then long ones: small ones are left to fill the end of the shorter queue."""
+    """What looks at pages in a browser is slow; files with many slow tests come first, then long ones: small ones are
+    left to fill the end of the shorter queue."""
+    for item in items:
+        if "chromium" in getattr(item, "fixturenames", ()):
+            item.add_marker("slow")
     slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
     size = {path: path.stat().st_size for path in {item.path for item in items}}
     items.sort(key=lambda item: (-slow[item.path], -size[item.path], str(item.path)))

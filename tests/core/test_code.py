@@ -121,6 +121,7 @@ print(len(names), total, provenance.code_hash("deepmech.sweeps.sweep"))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["compiled files", "archive"])
 def test_the_library_works_without_its_sources(tmp_path, form):
     """From compiled files alone, as some distributions ship, and from an archive."""
