@@ -31,6 +31,7 @@ from tqdm import tqdm
 from deepmech.core import provenance, specs
 from deepmech.core.labels import ParameterGrid, align
 from deepmech.core.specs import Spec, encode
+from deepmech.metrics.separation import require_classes
 
 #: What others may call; the rest serves trainers.
 __all__ = ["Samples", "SignedSamples", "fingerprint", "validate_data", "validate_signs"]
@@ -382,7 +383,10 @@ def validate_data(
         if classes:
             y = _labels(what, y, classes, both=y_name == "y_train")
             if every_class:
-                _require_every_class(what, y, classes)
+                try:
+                    require_classes(y, classes, f"{what}: ")
+                except ValueError as error:
+                    raise ValueError(f"{error}, or measure no load curves and class means (metrics=())") from None
         else:
             _require_finite(what, y, dtype)
         found |= {x_name: x, y_name: y}
@@ -566,19 +570,6 @@ def _labels(what: str, y: np.ndarray, classes: int, both: bool) -> np.ndarray:
     if both and y.min() == y.max():
         raise ValueError(f"{what}: all {len(y):,} labels are {y[0]}: must be of at least two classes")
     return y.astype(np.int64, copy=False)
-
-
-def _require_every_class(what: str, y: np.ndarray, classes: int) -> None:
-    present = np.unique(y)
-    if missing := classes - len(present):
-        # The first few that are missing are among this many.
-        first = np.setdiff1d(np.arange(min(classes, len(present) + specs.FEW)), present)
-        named = specs.join_repr(first[: specs.FEW], missing)
-        raise ValueError(
-            f"{what}: {'class' if missing == 1 else 'classes'} {named} of {classes:,}: no sample, but load curves and "
-            "class means need every class; take more samples, number the classes that occur from 0, or measure neither "
-            "(metrics=())"
-        )
 
 
 def _shape(caller: str, shape: Any, width: int, image: str) -> tuple[int, ...]:
