@@ -167,7 +167,9 @@ def layer_curves(
     columns: int = 2,
     fig: Figure | None = None,
 ) -> Figure:
-    """Load curves over named layers, one panel per network: :func:`plot_load_curve` in each.
+    """Load curves over named layers, one panel per network: :func:`plot_load_curve` in each, on one scale.
+
+    Where names of numbered layers have no room, their numbers stand alone.
 
     Parameters
     ----------
@@ -205,11 +207,15 @@ def layer_curves(
         t: transpose_to(f"layer_curves curves[{t!r}]", c, *filter(None, [by]), "layer") for t, c in curves.items()
     }
     words = (0.3 if by else 0.0) + (0.25 if by_label else 0.0)
-    fig = style.new_figure(fig, 0.3 + 3.1 * rows_of(len(curves), columns) + words)
-    plain = all(name.isdecimal() for curve in curves.values() for name in layer_names(curve))
-    axes = panels(fig, list(curves), columns, r"layer $\ell$" if plain else "", y_label)
+    columns = min(columns, len(curves))
+    fig = style.new_figure(fig, 0.3 + (3.1 if columns < 3 else 2.5) * rows_of(len(curves), columns) + words)
+    fig.set_figwidth(style.NARROW if columns < 3 else style.WIDTH)
+    room = (fig.get_figwidth() / columns - 0.6) / max(curve.sizes["layer"] for curve in curves.values())
+    numbered = all(str(n).isdecimal() for curve in curves.values() for n in curve["layer"].values)
+    plain = numbered and (room < 0.35 or not any("kind" in curve.coords for curve in curves.values()))
+    axes = panels(fig, list(curves), columns, r"layer $\ell$" if plain else "", y_label, sharey=True)
     for ax, curve in zip(axes, curves.values(), strict=True):
-        plot_load_curve(curve, by=by, ax=ax)
+        plot_load_curve(curve.drop_vars("kind", errors="ignore") if plain else curve, by=by, ax=ax)
     if by:
         shared_legend(fig, axes[0], title=by_label)
     return fig

@@ -510,9 +510,9 @@ def two_metrics_by_dropout(made: xr.Dataset) -> Picture:
             for slope, kind in _NAMED.items()
             for metric, name in (("D", "$D$"), ("D_hat", r"$\hat D$"))
         },
-        by="dropout", by_label="dropout probability", y_label="separation", figure="A.S11",
-        alt="Four panels of load curves for several dropout probabilities: ReLU networks above, linear ones below, the "
-        "first metric on the left, the second on the right. The curves of the two metrics bend alike in ReLU networks.",
+        by="dropout", by_label="dropout probability", y_label="separation", columns=4, figure="A.S11",
+        alt="Four panels of load curves for several dropout probabilities: ReLU networks in both metrics, then linear "
+        "ones. The curves of the two metrics bend alike in ReLU networks.",
     )  # fmt: skip
 
 
