@@ -1,12 +1,14 @@
 """What code a function can reach, and that neither results nor compiled code outlive it."""
 
 import compileall
+import gc
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import numba
 import pytest
 
 from deepmech.core import compiled, provenance
@@ -148,3 +150,31 @@ def test_states_of_old_code_are_removed_and_nothing_else(tmp_path, monkeypatch):
         os.utime(tmp_path / name, (0, 0))
     mine = compiled.folder(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {mine.name, "deepmech-results"}
+
+
+def test_no_garbage_is_looked_for_while_code_is_compiled():
+    seen = []
+
+    @compiled.intrinsic
+    def look(typing):
+        seen.append(gc.isenabled())
+        return numba.types.void(), lambda context, builder, signature, arguments: context.get_dummy_value()
+
+    @compiled.njit()
+    def inner():
+        look()
+
+    @compiled.njit()
+    def outer(x):
+        inner()
+        return x.absent
+
+    for collecting in (True, False):
+        (gc.enable if collecting else gc.disable)()
+        try:
+            with pytest.raises(numba.TypingError):
+                outer(1.0)
+            assert gc.isenabled() == collecting, "as it was before, after an error too"
+        finally:
+            gc.enable()
+    assert seen and not any(seen)

@@ -15,7 +15,6 @@ from docutils import nodes
 from deepmech_book.build import keys
 from deepmech_book.build.notebooks import PageRun
 from deepmech_book.build.sources import Checkout
-from deepmech_book.claims import PAPERS, figures
 
 __all__ = ["FOLDER", "HEAD", "executed", "page", "put_beside"]
 
@@ -98,6 +97,8 @@ def page(page_runs: list[PageRun], toc: dict[str, Any]) -> str:
 
 def _cards(page_run: PageRun) -> Iterator[str]:
     """A card for each figure of an executed notebook, in their order."""
+    from deepmech_book.claims import PAPERS, figures  # slow to import, and Sphinx does without
+
     for cell in (page_run.notebook or {"cells": []})["cells"]:
         options = cell["metadata"].get("mystnb", {}).get("figure")
         for output in cell.get("outputs", []) if options else []:

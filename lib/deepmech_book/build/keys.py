@@ -15,7 +15,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from deepmech.core.specs import digest
 from deepmech_book import RECORD
 from deepmech_book.build.sources import Checkout, Source
 
@@ -67,14 +66,20 @@ def _seen(name: str) -> bool:
 def parts(source: Source, parameters: dict[str, Any], shared: dict[str, str]) -> dict[str, Any]:
     """What a page is made of before it draws results: what is written, with which parameters, in which surroundings."""
     cells = [[c.cell_type, c.source, dict(c.metadata)] for c in source.notebook.cells]
-    return {"notebook": digest({"name": source.name, "cells": cells}), "parameters": digest(parameters), **shared}
+    return {"notebook": _digest({"name": source.name, "cells": cells}), "parameters": _digest(parameters), **shared}
+
+
+def _digest(what: Any) -> str:
+    from deepmech.core.specs import digest  # slow to import, and Sphinx, which asks where figures lie, does without
+
+    return digest(what)
 
 
 def results(checkout: Checkout, names: Iterable[str]) -> dict[str, str]:
     """Digests of the shipped results of each of some names: which files there are, and what is in them."""
     folder = checkout.book / "results"
     return {
-        name: digest([[path.name, hashlib.sha256(path.read_bytes()).hexdigest()] for path in sorted(found)])
+        name: _digest([[path.name, hashlib.sha256(path.read_bytes()).hexdigest()] for path in sorted(found)])
         for name in sorted(set(names))
         for found in [folder.glob(f"{name}-{'[0-9a-f]' * 16}.nc")]
     }

@@ -97,17 +97,25 @@ def build(
         raise BookError(f"{other}: move it away, or remove the site with make clean")
     if partial:
         say(f"a partial build: {len(page_runs) - len(ready)} of {len(page_runs)} notebooks are left out")
-    from deepmech_book.explorers.shake import shake_page  # slow to import, and a site that is up to date does without
+    made["status.md"] = pages.status(page_runs, profile)
+    goes_on = _goes_on(checkout, like)
+    if not goes_on:  # else what follows from the library and its results is there, as it would be made again
+        from deepmech_book.explorers.shake import shake_page  # slow to import, and most builds do without
 
-    made |= {"status.md": pages.status(page_runs, profile), "shake.html": shake_page().html}
-    if _has_reference(checkout):
-        made |= {f"{REFERENCE}{name}.md": text for name, text in api.pages(checkout.book).items()}
+        made["shake.html"] = shake_page().html
+        if _has_reference(checkout):
+            made |= {f"{REFERENCE}{name}.md": text for name, text in api.pages(checkout.book).items()}
     for name, text in made.items():
         path = checkout.generated / name
         if not (path.is_file() and path.read_bytes() == text.encode()):  # what stays has its time, by which Sphinx goes
             write_whole(path, text)
     new, last = checkout.generated / ".new", checkout.generated / ".last"
-    _begin(checkout.html, new / "_build", last, like)
+    keys.remove(new)
+    if goes_on:
+        shutil.copytree(last, new / "_build" / ".doctrees")
+        # Sphinx brings what is static anew, and would read a file's checksum before it is there, or after.
+        top = str(checkout.html)
+        shutil.copytree(top, new / "_build" / "html", ignore=lambda at, names: {"_static"} if at == top else set())
     _jupyter_book(checkout, checkout.generated / ".site", new)
     html = new / "_build" / "html"
     _lighten(html)
@@ -120,20 +128,23 @@ def build(
     except OSError as error:
         raise BookError(f"book/_build/html cannot be replaced ({error}): move it away") from None
     html.with_name(".doctrees").rename(last)
-    write_whole(last / _LAST, f"{of}\n{like}")
+    write_whole(last / _LAST, "\n".join([of, like, _of_library(checkout)]))
     keys.remove(new)
     return checkout.html
 
 
-def _begin(html: Path, new: Path, last: Path, like: str) -> None:
-    """Make the folder ``new`` for a site. If the last one was made like this one but for its pages, and is as it was
-    made, then the next one begins as it, with what Sphinx keeps of its pages (in the folder ``last``)."""
-    keys.remove(new.parent)
-    of, _, was = (last / _LAST).read_text(encoding="utf-8").partition("\n") if (last / _LAST).is_file() else 3 * ("",)
-    if was == like and _is(html, of):
-        shutil.copytree(last, new / ".doctrees")
-        # Sphinx brings what is static anew, and would read a file's checksum before it is there, or after.
-        shutil.copytree(html, new / "html", ignore=lambda folder, names: {"_static"} if folder == str(html) else set())
+def _goes_on(checkout: Checkout, like: str) -> bool:
+    """Whether the next site begins as the last one, with what Sphinx keeps of its pages: it was made like the next one
+    but for its pages, and it is as it was made, and so is what the build wrote of the library for it."""
+    last = checkout.generated / ".last" / _LAST
+    lines = last.read_text(encoding="utf-8").splitlines() if last.is_file() else []
+    of, was, library = (*lines, "", "", "")[:3]
+    return was == like and library == _of_library(checkout) and _is(checkout.html, of)
+
+
+def _of_library(checkout: Checkout) -> str:
+    """A digest of the library's reference, and of what opens the book, as they are written."""
+    return keys.tree_digest(checkout.generated, lambda name: name == "shake.html" or name.startswith(REFERENCE))
 
 
 def _lighten(html: Path) -> None:
@@ -320,9 +331,13 @@ def _toc(checkout: Checkout, ready: set[str]) -> str:
     return yaml.safe_dump(prune(checkout.toc), sort_keys=False, allow_unicode=True)
 
 
-#: Jupyter Book, which ends when its standard input does: as soon as the build has gone, however it went.
+#: Jupyter Book, which ends when its standard input does: as soon as the build has gone, however it went. It does
+#: without a grammar of addresses, as :func:`.sources.read`, and looks for no garbage: pages are made of very many
+#: objects that stay, and to go through them all again and again took two fifths of its time.
 _PRINT = """\
-import os, threading
+import gc, os, sys, threading
+sys.modules["rfc3987_syntax"] = None
+gc.disable()
 threading.Thread(target=lambda: os.read(0, 1) or os._exit(1), daemon=True).start()
 from jupyter_book.cli.main import main
 main()

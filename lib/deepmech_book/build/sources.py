@@ -15,8 +15,6 @@ from typing import Any
 
 from sphinx_external_toc.parsing import parse_toc_data
 
-from deepmech_book.claims.registry import written
-
 __all__ = [
     "MADE_PAGES",
     "NAMES",
@@ -162,6 +160,8 @@ class Checkout:
 
 def mapping(path: str | Path) -> dict[str, Any]:
     """What a YAML file sets names to; a BookError if it cannot be read, or holds something else."""
+    from deepmech_book.claims.registry import written  # slow to import, and Sphinx does without
+
     try:
         found = written(Path(path).read_text(encoding="utf-8")) or {}
     except (OSError, ValueError) as error:
