@@ -78,8 +78,8 @@ def _of(paper: str, entries: Iterable[Any]) -> list[Any]:
 
 
 def equations_markdown(entry: Callable[[str, str], str | None]) -> str:
-    """The equations that the library cites, as they are printed (``equations.yml``); ``entry`` makes a link to an object of the library, given its name and the
-    words to show, or None if there is nothing to link to."""
+    """The equations that the library cites, as they are printed (``equations.yml``); ``entry`` makes a link to an
+    object of the library, given its name and the words to show, or None if there is nothing to link to."""
 
     def linked(name: str) -> str:
         words = name.removeprefix("deepmech.")
