@@ -5,9 +5,9 @@ A page imports torch, xarray, matplotlib and the library, which takes a processo
 that has done these imports, with an environment, a random state and a session of its own.
 
 What it is worth: twelve of the 52 pages, drawn at random, took a processor 3.4 seconds each to import what they name
-(its two cores were busy). Without forks a book from nothing would cost about 160 seconds of a processor more, which is 60
-to 80 on two cores beside the 125 that it takes there; so would every edit of the library, after which all pages are
-executed again. One changed page has a process of its own in any case.
+(its two cores were busy). Without forks a book from nothing would cost about 160 seconds of a processor more, which
+is 60 to 80 on two cores beside the 125 that it takes there; so would every edit of the library, after which all pages
+are executed again. One changed page has a process of its own in any case.
 """
 
 from __future__ import annotations
