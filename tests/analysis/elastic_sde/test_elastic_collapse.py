@@ -53,3 +53,12 @@ def test_a_share_counts_starts_below_the_bound():
     found = collapse.share_in_simplex(xr.DataArray([[0.0, 0.099, 0.101, 1.2]], dims=("inter", "start")))
     assert found.value.values.tolist() == [0.5] and found.n == 4
     assert float(found.low[0]) < 0.5 < float(found.high[0])
+
+
+def test_means_of_repelling_classes_point_at_three_corners_and_those_of_attracting_ones_at_more():
+    starts = collapse.random_starts(20)
+    repelled, attracted = (collapse.mean_directions(beta, [0.0, 200.0], starts) for beta in (-0.3, 0.3))
+    np.testing.assert_allclose(repelled[0], attracted[0])  # the start is no matter of the effects
+    corners = (np.eye(3) - 1 / 3) / np.sqrt(2 / 3) @ np.array([[1, 1], [-1, 1], [0, -2]]) / np.sqrt([2, 6])
+    np.testing.assert_allclose(repelled[1], corners[repelled["class"]], atol=1e-6)
+    assert abs(attracted[1] - corners[attracted["class"]]).max() > 0.1

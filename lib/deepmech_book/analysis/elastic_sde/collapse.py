@@ -13,8 +13,17 @@ from deepmech.core.labels import over
 from deepmech.core.random import Stream
 from deepmech.metrics.separability import etf_distance
 from deepmech.simulators.elastic_sde import ElasticSDE, mean_solution
+from deepmech_book.analysis.elastic_sde.clouds import in_the_plane
 
-__all__ = ["NEAR", "decay_rate", "random_starts", "repulsion_that_fades", "share_in_simplex", "simplex_distance"]
+__all__ = [
+    "NEAR",
+    "decay_rate",
+    "mean_directions",
+    "random_starts",
+    "repulsion_that_fades",
+    "share_in_simplex",
+    "simplex_distance",
+]
 
 NEAR = 0.1
 """Distance from a simplex below which class means count as one; directions at random have about 1."""
@@ -88,6 +97,37 @@ def simplex_distance(inter: Any, times: Sequence[float] | np.ndarray, starts: np
     model = ElasticSDE(1.0, inter, starts.shape[-1], structure="logits", noise=0.0)
     distances = [etf_distance(mean_solution(model, times, x0)["mean"]) for x0 in starts]
     return xr.concat(distances, over("start", range(len(starts))))
+
+
+def mean_directions(inter: float, times: Sequence[float] | np.ndarray, starts: np.ndarray) -> xr.DataArray:
+    """In which directions of the plane across (1, 1, 1) the three class means of an L-model lie; α = 1, no noise.
+
+    Parameters
+    ----------
+    inter : float
+        The effect between classes β.
+    times : (T,)
+        When to look, t ≥ 0.
+    starts : ndarray, (n, 3, 3)
+        Class means at t = 0: start, class, logit.
+
+    Returns
+    -------
+    DataArray
+        Unit vectors (:func:`~deepmech_book.analysis.elastic_sde.clouds.in_the_plane`) over ``time``, ``point`` and
+        ``axis``; a point is a class of a start, and ``class`` says which.
+
+    Examples
+    --------
+    >>> late = mean_directions(-0.3, [200.0], random_starts(2)).isel(time=0)
+    >>> bool(np.allclose(late[late["class"] == 2], [0, -1]))  # the corner of the last class
+    True
+    """
+    model = ElasticSDE(1.0, inter, 3, structure="logits", noise=0.0)
+    means = [mean_solution(model, times, x0)["mean"].rename(feature="logit") for x0 in starts]
+    flat = in_the_plane(xr.concat(means, over("start", range(len(starts)))))
+    flat = flat / (flat**2).sum("axis") ** 0.5
+    return flat.stack(point=("start", "class")).reset_index("point").transpose("time", "point", "axis")
 
 
 def decay_rate(distance: xr.DataArray) -> xr.DataArray:
