@@ -19,7 +19,7 @@ from deepmech_book.claims import registry
 from deepmech_book.claims.entries import Entry, Measurement, judged
 from deepmech_book.claims.rules import judge
 
-__all__ = ["ClaimFunction", "Measurement", "functions_of", "judged", "measure", "measures", "over_bars", "show"]
+__all__ = ["ClaimFunction", "Measurement", "by_threshold", "functions_of", "judged", "measure", "measures", "show"]
 
 
 @dataclass(frozen=True)
@@ -119,8 +119,8 @@ def show(name: str, *runs: Any, seeds: int | None = None, **named: Any) -> None:
     display(measure(name, *runs, seeds=seeds, **named))
 
 
-def over_bars(name: str, found: Estimate, *bars: float) -> str:
-    """What would be said of a claim if its rule had other bars, whatever its null, as a sentence.
+def by_threshold(name: str, found: Estimate, *bars: float) -> str:
+    """What would be said of a claim if its rule had other thresholds, whatever its null, as a sentence.
 
     Empty where there is no interval.
 
@@ -135,8 +135,8 @@ def over_bars(name: str, found: Estimate, *bars: float) -> str:
 
     Examples
     --------
-    >>> over_bars("A.S1.jerky", Estimate(0.9, 0.7, 1.1), 0.5, 1.0, 1.5)
-    'With other bars in the rule: 0.5, fails; 1, undecided; 1.5, holds.'
+    >>> by_threshold("A.S1.jerky", Estimate(0.9, 0.7, 1.1), 0.5, 1.0, 1.5)
+    'With other thresholds: 0.5, fails; 1, undecided; 1.5, holds.'
     """
     if not found.is_finite:
         return ""
@@ -144,4 +144,4 @@ def over_bars(name: str, found: Estimate, *bars: float) -> str:
     ends = np.asarray(found.low), np.asarray(found.high)
     rules = (replace(rule, value=[bar, 1 / bar] if rule.kind == "between" else bar) for bar in bars)
     verdicts = (judge(one, value, interval=ends).verdict for one in rules)
-    return f"With other bars in the rule: {'; '.join(f'{b:g}, {v}' for b, v in zip(bars, verdicts, strict=True))}."
+    return f"With other thresholds: {'; '.join(f'{b:g}, {v}' for b, v in zip(bars, verdicts, strict=True))}."

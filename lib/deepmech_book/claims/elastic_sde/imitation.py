@@ -15,7 +15,7 @@ import xarray as xr
 
 from deepmech.core.estimates import proportion
 from deepmech_book.analysis.elastic_sde import effects, imitated_paths
-from deepmech_book.claims.functions import Measurement, measures, over_bars
+from deepmech_book.claims.functions import Measurement, by_threshold, measures
 
 Paths = Mapping[str, xr.Dataset]
 
@@ -31,7 +31,7 @@ def ranks(drawings: xr.Dataset) -> Measurement:
     found = proportion(judged, imitated_paths.N_DRAWINGS)
     blind = float(own.sel(structure="logits", estimator="none").min())
     words = f"With a constant effect within classes and none between them, at least {blind:.3f}."
-    return Measurement(found, null=null, detail=f"{words} {over_bars('B.5.ranks', found, 0.8, 0.85, 0.95)}".rstrip())
+    return Measurement(found, null=null, detail=f"{words} {by_threshold('B.5.ranks', found, 0.8, 0.85, 0.95)}".rstrip())
 
 
 @measures("B.5.I_fails")
@@ -91,7 +91,7 @@ def l_model_is_nearer(batches: Paths, n: int) -> Measurement:
         f"Each in the norm of its model, as printed: {printed}; so would the I-model be below itself, measured along "
         f"d_k alone: {norm_alone}."
     )
-    return Measurement(found, null=0.5, detail=f"{words} {over_bars('B.D9.below', found, 0.5, 0.75, 0.9)}".rstrip())
+    return Measurement(found, null=0.5, detail=f"{words} {by_threshold('B.D9.below', found, 0.5, 0.75, 0.9)}".rstrip())
 
 
 @measures("B.D9.falls")

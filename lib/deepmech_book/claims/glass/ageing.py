@@ -13,7 +13,7 @@ import xarray as xr
 from deepmech.core.estimates import Estimate, stack
 from deepmech_book.analysis.glass import ageing, phases
 from deepmech_book.analysis.glass.summaries import of_learnt_most, origins
-from deepmech_book.claims.functions import Measurement, measures, over_bars
+from deepmech_book.claims.functions import Measurement, by_threshold, measures
 
 Runs = Mapping[str, xr.Dataset]
 
@@ -69,7 +69,7 @@ def crossover(runs: Runs) -> Measurement:
     )
     found = stack({phase: one for phase, (one, _) in moved.items()}, "phase")
     return Measurement(
-        found, detail=" ".join(filter(None, [words, over_bars("C.8.crossover", found, 0.2, 0.33, 0.4, 0.5), best]))
+        found, detail=" ".join(filter(None, [words, by_threshold("C.8.crossover", found, 0.2, 0.33, 0.4, 0.5), best]))
     )
 
 
