@@ -9,13 +9,6 @@ from miniature import notebook_text, write_notebooks
 from deepmech import cli
 
 
-@pytest.mark.parametrize("command", ["book", "sweep", "verify", "data", "explore", "lab"])
-def test_every_command_explains_itself(command, capsys):
-    with pytest.raises(SystemExit) as done:
-        cli.main([command, "--help"])
-    assert done.value.code == 0 and "usage: deepmech" in capsys.readouterr().out
-
-
 def test_book_from_a_folder_inside_the_house(checkout, monkeypatch, capsys):
     write_notebooks(checkout, a=notebook_text("print(n)"))
     monkeypatch.chdir(checkout.root / "notebooks")

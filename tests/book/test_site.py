@@ -43,6 +43,7 @@ def ready(plain, tmp_path):
     return Checkout(shutil.copytree(plain.root, tmp_path / "checkout"))
 
 
+@pytest.mark.slow
 def test_a_sound_site_is_built_once_and_leaves_out_what_has_no_result(ready, monkeypatch):
     write_notebooks(ready, a=notebook_text("1 + 1"), b=notebook_text("2", title="Another page"))
     ready = Checkout(ready.root)
