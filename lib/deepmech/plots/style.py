@@ -388,7 +388,9 @@ def panels(
         fig.supylabel(y_label, fontsize=TEXT)
         y_label = ""
     for k, (ax, title) in enumerate(zip(axes, titles, strict=False)):
-        ax.set_title(wrapped(title, columns, fig.get_figwidth()), loc="left")
+        lines = wrapped(title, columns, fig.get_figwidth())
+        tight = "$" not in title and max(map(len, lines.split("\n"))) > _letters(columns, fig.get_figwidth())
+        ax.set_title(lines, loc="left", fontsize=SMALL if tight else TEXT)
         ax.set_ylabel(y_label if k % columns == 0 else "")
         if k + columns >= n:
             ax.set_xlabel(x_label)

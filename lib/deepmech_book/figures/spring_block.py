@@ -137,7 +137,8 @@ DROP = 0.62
 
 
 def folding_ruler(position: xr.DataArray, *, fig: Figure) -> Figure:
-    """Shapes of a ruler from first (top) to last moment (bottom, in colour), pinned at the left, pulled at the right.
+    """Shapes of a ruler from first (top) to last moment (bottom, in colour), pinned at the left, pulled at the right; a
+    column for each pull.
 
     Parameters
     ----------
@@ -152,9 +153,9 @@ def folding_ruler(position: xr.DataArray, *, fig: Figure) -> Figure:
     """
     position = transpose_to("folding_ruler position", position, "pull", "frame", "node")
     titles, right = [style.format_number(v) for v in position.pull.values], float(position.max()) + 0.5
-    room = (style.WIDTH - 0.2) / (right + 0.25)
-    fig.set_figheight(len(titles) * (room * (DROP * (position.sizes["frame"] - 1) + 0.82) + 0.3))
-    for ax, shapes in zip(panels(fig, titles, sharex=True), position, strict=True):
+    room = (style.WIDTH / len(titles) - 0.1) / (right + 0.25)
+    fig.set_figheight(room * (DROP * (position.sizes["frame"] - 1) + 0.82) + 0.6)
+    for ax, shapes in zip(panels(fig, titles, len(titles), sharex=True), position, strict=True):
         ax.set(xlim=(-0.25, right), ylim=(-DROP * (len(shapes) - 1) - 0.2, 0.62), aspect="equal")
         ax.axis("off")
         for k, x in enumerate(shapes.values):
@@ -169,7 +170,7 @@ def _shape(ax: Axes, x: np.ndarray, base: float, *, last: bool) -> None:
     for i, (top, opened) in enumerate(zip(tops, np.clip(u, 0, 1), strict=True)):
         colour = colours[int(255 * opened)] if last else LIGHT.muted
         corners = np.array([[x[i], base], [top[0], top[1] + base], [x[i + 1], base]])
-        ax.plot(*corners.T, color=colour, lw=3.2 if last else 1.1, solid_joinstyle="round", solid_capstyle="round")
+        ax.plot(*corners.T, color=colour, lw=2.0 if last else 0.9, solid_joinstyle="round", solid_capstyle="round")
     ax.add_patch(Rectangle((x[0] - 0.14, base - 0.08), 0.14, 0.16, facecolor=LIGHT.text, lw=0, zorder=4))
     ax.add_patch(Circle((x[-1], base), 0.055, facecolor=LIGHT.text, lw=0, zorder=4))
     if last:
