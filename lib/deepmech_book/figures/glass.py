@@ -13,10 +13,12 @@ import xarray as xr
 
 from deepmech_book import figures
 from deepmech_book.figures import Picture
+from deepmech_book.figures.picture import beside
 
 __all__ = [
     "before_and_after",
     "beside_free_walks",
+    "both_transitions",
     "curvatures",
     "descents",
     "displacement_nulls",
@@ -367,6 +369,13 @@ losses_by_decay = partial(
     "rises more slowly.",
 )
 """Final losses over ``regularisation``, of single networks and their mean, along ``kind``."""
+
+
+def both_transitions(loss: xr.DataArray, typical: xr.DataArray, decays: xr.DataArray) -> Picture:
+    """Fig. A3: :func:`losses_by_size` beside :func:`losses_by_decay`."""
+    parts = {"(a)": losses_by_size(loss, typical), "(b)": losses_by_decay(decays, log="x")}
+    return beside(parts, figure="C.A3")
+
 
 losses_of_plane = partial(
     _by_decay,
