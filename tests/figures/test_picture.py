@@ -41,7 +41,9 @@ def test_mime_bundle():
     picture = Picture(line, alt='A "sharp" peak, <b>bold</b> &\n  plain.', height=3, figure="A.3")
     bundle = picture._repr_mimebundle_()
     assert set(bundle) == {"text/html", "text/plain", RECORD}
-    assert bundle[RECORD] == {"figure": "A.3"}
+    assert bundle[RECORD] == [{"figure": "A.3"}]
+    both = Picture(line, alt="One line peaks.", figure="A.3 A.4")._repr_mimebundle_()[RECORD]
+    assert both == [{"figure": "A.3"}, {"figure": "A.4"}]
     assert bundle["text/plain"] == 'A "sharp" peak, <b>bold</b> & plain.'
     sources = re.findall('src="data:image/svg[+]xml,([^"]*)"', bundle["text/html"])
     assert [unquote_to_bytes(s) for s in sources] == [picture.svg()]

@@ -245,7 +245,8 @@ def _set_table(table: str) -> str:
 
 def _with_cards(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Where there are cards of main claims, other claims become the rows of a folded table below them."""
-    claims = [output.get("data", {}).get(RECORD, {}).get("claim") for output in outputs]
+    records = [output.get("data", {}).get(RECORD) for output in outputs]
+    claims: list[Any] = [record.get("claim") if isinstance(record, dict) else None for record in records]
     rows = [i for i, claim in enumerate(claims) if claim and not registry.claim(claim["id"]).main]
     if len(rows) < 2 or len(rows) == sum(map(bool, claims)):
         return outputs

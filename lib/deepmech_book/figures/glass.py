@@ -1,24 +1,35 @@
-"""Pictures of the pages on paper C: general ones with the words of this chapter. Each takes finished arrays.
+"""Pictures of the pages on paper C. Each takes finished arrays, and draws what the words of this chapter are about.
 
-Most are :func:`~.curves.lines`, :func:`~.curves.curve_panels` or :func:`~.planes.slices` with arguments given, of which
-every one can be given anew: the text alternative ``alt``, what the picture shows in a sentence, and ``figure``, the
-registry id of the figure that it reproduces. They take the array, and that of the dashed curves after it.
+Temperatures run from hot (orange) to cold (blue) on one scale in all pictures, and phases have one colour each. Free
+walks, the rival of every page, are black and dashed. Curves are named where they lie, not in a legend. Every picture
+takes ``alt``, what it shows in a sentence, and ``figure``, the registry id of the figure that it reproduces.
 """
 
 from __future__ import annotations
 
-from functools import partial
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial, wraps
+from typing import Any
 
+import numpy as np
 import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap, to_hex
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator, MultipleLocator
 
-from deepmech_book import figures
+from deepmech.plots import style
+from deepmech.plots.style import LIGHT, NARROW, SMALL, transpose_to
 from deepmech_book.figures import Picture
-from deepmech_book.figures.picture import beside
+from deepmech_book.figures.axes import end_labels, logarithmic, spread_labels
+from deepmech_book.figures.picture import pictured
+from deepmech_book.figures.planes import slices
 
 __all__ = [
     "before_and_after",
     "beside_free_walks",
-    "both_transitions",
     "curvatures",
     "descents",
     "displacement_nulls",
@@ -26,6 +37,7 @@ __all__ = [
     "displacements",
     "displacements_by_batch",
     "foretold_overlaps",
+    "growth_after_waits",
     "kicks",
     "last_overlaps",
     "loss_of_protocol",
@@ -42,7 +54,6 @@ __all__ = [
     "planes",
     "planes_of_one_scale",
     "susceptibilities",
-    "times_after_waits",
     "times_by_temperature",
     "times_by_training",
     "times_by_waiting",
@@ -51,73 +62,365 @@ __all__ = [
 TAU = r"decorrelation time $\tau_{90}$ (steps)"
 SINCE = "time $t$ since $t_w$ (steps)"
 LOSS = "final data loss"
+TEMPERATURE = "temperature $T$"
 
-_phases = partial(
-    figures.curve_panels,
-    x="time",
-    by="temperature",
-    panel="phase",
-    label="$T$ = {}",
-    columns=3,
-    log="x",
-    x_label="$t$ (steps)",
-)
-"""Curves of each temperature over time, a panel for each phase."""
-_by_temperature = partial(
-    figures.lines, x="temperature", log="xy", legend=True, x_label="temperature $T$ (of the paper)"
-)
-_displacements = partial(
-    figures.lines, x="time", log="xy", points=False, x_label=SINCE, y_label="mean squared displacement"
-)
-_by_decay = partial(figures.lines, x="regularisation", legend=True, x_label=r"weight decay $\lambda$", y_label=LOSS)
-_planes = partial(
-    figures.slices, x="u", y="v", panel="system", columns=2, x_label="along the walk", y_label="across it"
-)
+COLOURS = {
+    **dict(zip(("regularised", "underparameterised", "overparameterised"), style.categories(3), strict=True)),
+    "glass": LIGHT.text,
+}
+"""Of the three phases, and of the glass beside them, in every picture of the chapter."""
+FREE: dict[str, Any] = {"color": LIGHT.text, "lw": 1.4, "linestyle": style.DASHES}
+"""Free walks and other nulls."""
+COLDEST = -7.0
+"""log₁₀ of the temperature from which on all have the colour of T = 0."""
+LEVELS = (0.62, 0.38)
+"""Overlaps at which curves are named, by turns."""
+GAP = 0.075
+"""Names nearer than this part of a panel become one name."""
 
 
-# --- relaxation, ageing, superposition, forecast ----------------------------------------------------------------------
+# --- what all pictures share ------------------------------------------------------------------------------------------
 
 
-def overlaps(
-    curves: xr.DataArray,
-    free: xr.DataArray,
+def _number(value: Any) -> str:
+    """A number as the text prints it: powers of ten below a hundredth and from a thousand on.
+
+    Examples
+    --------
+    >>> [_number(value) for value in (0.0, 0.03, 1e-6, 300.0, 1000, 3e-5, "glass")]
+    ['0', '0.03', '$10^{-6}$', '300', '$10^{3}$', '$3·10^{-5}$', 'glass']
+    """
+    if isinstance(value, str) or not value or 0.01 <= abs(value) < 1000:
+        return style.format_number(value)
+    power = int(np.floor(np.log10(abs(value)) + 1e-9))
+    first = value / 10.0**power
+    return f"$10^{{{power}}}$" if np.isclose(first, 1) else f"${first:.3g}·10^{{{power}}}$"
+
+
+def _colours(values: Sequence[Any], by: str) -> list[str]:
+    """Of curves along a dimension: temperatures and phases have theirs in the whole chapter."""
+    if by == "temperature":
+        heat = LinearSegmentedColormap.from_list("heat", style.COLD_TO_HOT)
+        where = [max(COLDEST, np.log10(v)) if v > 0 else COLDEST for v in values]
+        return [to_hex(heat(1 - at / COLDEST)) for at in where]
+    if all(v in COLOURS for v in values):
+        return [COLOURS[v] for v in values]
+    return style.palette(values, dim=by)
+
+
+def _finish(axes: Sequence[Axes], log: str) -> None:
+    """Scales, and numbers as the text prints them."""
+    logarithmic("glass", axes, log)
+    for ax in axes:
+        for which in log:
+            axis = getattr(ax, f"{which}axis")
+            axis.set_major_formatter(lambda v, _: _number(v))
+            axis.set_tick_params(labelsize=style.TEXT)
+
+
+def _say(ax: Axes, x: float, y: float, words: str, colour: str = LIGHT.text, **how: Any) -> None:
+    """Words at a place of the data, on the page's own colour, so that no line runs through a letter."""
+    how = {"ha": "center", "va": "center", "fontsize": SMALL, "zorder": 6, **how}
+    ground = {"fc": LIGHT.background, "ec": "none", "pad": 0.8}
+    ax.text(x, y, _title(words), color=style.legible(colour, ratio=4.5), bbox=ground, **how)
+
+
+def _title(words: str) -> str:
+    """A panel's title with numbers as the text prints them.
+
+    Examples
+    --------
+    >>> _title("$T$ = 1e−8")
+    '$T$ = $10^{−8}$'
+    """
+    return re.sub(r"\b1e(−?\d+)", r"$10^{\1}$", words)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"{names[0]} to {names[-1]}" if len(names) > 2 else " and ".join(names)
+
+
+@dataclass
+class _Name:
+    """A name of one curve or of several that nearly touch."""
+
+    curves: list[str]
+    colour: str
+    share: np.ndarray
+    """Where its first curve is named, as shares of the axes."""
+    places: list[tuple[float, float]]
+    """Where it may stand, as data."""
+
+    @property
+    def words(self) -> str:
+        return _listed(self.curves)
+
+
+def _together(names: Sequence[_Name], width: float, height: float) -> list[_Name]:
+    """Names of which none is nearer to its neighbour than these shares of the axes."""
+    kept: list[_Name] = []
+    for name in names:
+        if kept and all(np.abs(name.share - kept[-1].share) < (width, height)):
+            kept[-1].curves += name.curves
+            kept[-1].places += name.places
+        else:
+            kept.append(name)
+    return kept
+
+
+def _name_curves(
+    ax: Axes, x: np.ndarray, curves: np.ndarray, names: Sequence[str], colours: Sequence[str], *, prefix: str,
+    height: float, levels: Sequence[float] = (), near: bool = False,
+) -> None:  # fmt: skip
+    """Name curves that fall where they cross one of two levels, by turns, and all others at their right ends.
+
+    Limits and scales must be final. ``height`` is that of the axes, in inches; ``near``: right at the ends, for curves
+    that end at different times.
+    """
+    crossing: list[_Name] = []
+    ends: list[_Name] = []
+    for curve, name, colour in zip(curves, names, colours, strict=True):
+        seen = np.isfinite(curve)
+        if not seen.any():
+            continue
+        at, y = x[seen], curve[seen]
+        falls = bool(levels) and y[0] > max(levels) and y.min() < min(levels)
+        if falls:
+            first = int(np.argmax(y < min(levels))) + 1
+            last = slice(max(0, first - 12), first)  # before, a curve may go up and down at 1
+            where = np.exp(np.interp([-one for one in levels], -y[last], np.log(at[last])))
+            places = [(float(one), level) for one, level in zip(where, levels, strict=True)]
+        else:
+            places = [(float(at[-1]), float(y[-1]))]
+        middle = np.mean(ax.transLimits.transform(ax.transScale.transform(np.array(places))), axis=0)
+        (crossing if falls else ends).append(_Name([name], colour, middle, places))
+    crossing = _together(crossing, 0.054, np.inf)
+    for k, one in enumerate(crossing):
+        place, side = one.places[k % 2], "left" if one.share[0] < 0.14 else "center"
+        _say(ax, *place, prefix * (k == 0) + one.words, one.colour, ha=side)
+    if near:
+        for one in _together(ends, 0.15, 0.15):
+            _say(ax, one.places[0][0] * 1.25, one.places[0][1], one.words, one.colour, ha="left")
+        return
+    few = len(crossing) + len(ends) <= 3  # then each name says what it is
+    ends = _together(sorted(ends, key=lambda one: -float(one.share[1])), np.inf, GAP)
+    told = []
+    for k, one in enumerate(ends):
+        words = prefix * (few or one.curves[0] == "0" or (not crossing and k == 0)) + one.words
+        told.append((one.places[0][0], float(np.mean([y for _, y in one.places])), words, one.colour))
+    if told:
+        end_labels(ax, told, height)
+
+
+def _draws(draw: Callable[..., Figure]) -> Callable[..., Picture]:
+    """A drawing function as one that makes pictures, with the numbers drawn."""
+    return wraps(draw)(pictured(draw))
+
+
+def _split(given: Any, panel: str | None) -> dict[str, xr.DataArray]:
+    """Title -> what one panel shows."""
+    if isinstance(given, Mapping):
+        return dict(given)
+    return {"": given} if panel is None else {str(v): given.sel({panel: v}, drop=True) for v in given[panel].values}
+
+
+@_draws
+def _curves(
+    data: Any,
+    theory: Any = None,
+    free: Any = None,
     *,
-    alt: str = "",
-    figure: str | None = None,
-    points: bool = True,
+    by: str,
+    x: str = "time",
+    panel: str | None = None,
+    prefix: str = "$T$ = ",
+    levels: Sequence[float] = LEVELS,
+    points: bool = False,
+    alike: str = "",
+    log: str = "x",
     x_label: str = SINCE,
-) -> Picture:
-    """Overlaps over time, one for each temperature, beside free walks.
+    y_label: str = "overlap $Q(t)$",
+    level: float | None = None,
+    words: Sequence[tuple[int, float, float, str]] = (),
+    near: bool = False,
+    left: float | None = None,
+    height: float | None = None,
+    fig: Figure,
+) -> Figure:
+    """Curves below one another on one scale, named where they lie; ``theory`` on top of them, ``free`` in grey below.
 
     Parameters
     ----------
-    curves, free : DataArray
-        (temperature, time), Q of networks and of free walks, time in steps.
-    alt : str
-        By default it names the temperatures.
+    data, theory, free : DataArray, or mapping from titles to them
+        Over ``by`` and ``x`` (and ``panel``).
+    prefix : str
+        Before the first name.
+    levels : sequence of float
+        Two heights at which names stand by turns; without them they stand at the right ends.
     points : bool
-        Whether recorded times are marked.
+        Open dots, on which ``theory`` lies as a line of their colour; else ``theory`` is dashed and black.
+    alike : str
+        What ``theory`` is called if it is one curve for all; then it is drawn once.
+    words : sequence of (panel, x, y, words)
+        At places of the data.
+    near : bool
+        Whether curves are named right at their ends, for those that end at different times.
+    left : float, optional
+        Where the abscissa begins.
+    """
+    parts = [_split(one, panel) for one in (data, theory, free) if one is not None]
+    shown, told, rival = parts[0], parts[1] if theory is not None else {}, parts[-1] if free is not None else {}
+    n = len(shown)
+    height = height or (3.1 if n == 1 else 2.0 if n == 2 else 1.55)
+    fig.set_size_inches(NARROW, n * height + 0.6)
+    axes = style.panels(fig, [_title(one) for one in shown], 1, "", y_label if n == 1 else "", sharex=True, sharey=True)
+    if n > 1:
+        fig.supylabel(y_label, fontsize=style.TEXT)
+    for k, (ax, (title, one)) in enumerate(zip(axes, shown.items(), strict=True)):
+        one = transpose_to("glass", one, by, x).sortby(x)
+        colours = _colours(one[by].values.tolist(), by)
+        if title in rival:
+            for curve in rival[title].transpose(by, x).values:
+                ax.plot(rival[title][x], curve, color="#9aa3ae", lw=1.3, zorder=1)
+        for i, (value, colour) in enumerate(zip(one[by].values.tolist(), colours, strict=True)):
+            look = {"marker": "o", "ls": "", "mfc": LIGHT.background, "ms": 4.2, "mew": 1.1} if points else {"lw": 1.8}
+            ax.plot(one[x], one[i], color=colour, zorder=3, **look)
+            if title in told and not alike and value in told[title][by].values:
+                line = told[title].sel({by: value})
+                how = {"color": colour, "lw": 2.2, "zorder": 4} if points else {**FREE, "zorder": 4}
+                ax.plot(line[x], line, **how)
+        if title in told and alike:
+            line = told[title].transpose(by, x)
+            ax.plot(line[x], line.max(by), **FREE, zorder=5)
+        if level is not None:
+            ax.axhline(level, **FREE, zorder=2)
+        ax.grid(axis="y")
+        if k + 1 == n:
+            ax.set_xlabel(x_label)
+    if left is not None:
+        axes[0].set_xlim(left=left)
+    _finish(axes, log)
+    for ax, one in zip(axes, shown.values(), strict=True):
+        one = transpose_to("glass", one, by, x).sortby(x)
+        values = one[by].values.tolist()
+        names = [_number(v) if not isinstance(v, int) else f"{v:,}" for v in values]
+        _name_curves(
+            ax, one[x].values, one.values, names, _colours(values, by), prefix=prefix, height=height - 0.3,
+            levels=levels, near=near,
+        )  # fmt: skip
+    for k, at, y, said in words:
+        _say(axes[k], at, y, said)
+    return fig
+
+
+@_draws
+def _plain(
+    data: xr.DataArray,
+    theory: xr.DataArray | None = None,
+    *,
+    x: str,
+    by: str,
+    interval: tuple[xr.DataArray, xr.DataArray] | None = None,
+    log: str = "xy",
+    x_label: str,
+    y_label: str,
+    points: bool = True,
+    places: Mapping[Any, tuple[float, float]] | None = None,
+    prefix: str = "",
+    black: bool = False,
+    level: float | None = None,
+    words: Sequence[tuple[float, float, str]] = (),
+    guide: tuple[Sequence[float], Sequence[float]] | None = None,
+    limits: tuple[float, float] | None = None,
+    colours: Sequence[str] | None = None,
+    key: bool = False,
+    fig: Figure,
+) -> Figure:
+    """Curves in one panel, each named at its place, or at its right end; dashed ``theory`` in the curve's colour.
+
+    Parameters
+    ----------
+    data, theory : DataArray
+        Over ``by`` and ``x``.
+    places : mapping from values along ``by`` to (x, y), optional
+        Where names stand.
+    black : bool
+        Whether ``theory`` is black.
+    words : sequence of (x, y, words)
+    guide : (x, y), optional
+        A dotted line to compare slopes with.
+    limits : (low, high), optional
+        Of the ordinate.
+    key : bool
+        Names in a legend instead, for many curves that nearly touch.
+    """
+    fig.set_size_inches(NARROW, 3.4)
+    ax = fig.subplots()
+    data = transpose_to("glass", data, by, x).sortby(x)
+    values = data[by].values.tolist()
+    shades = list(colours or _colours(values, by))
+    for i, (value, colour) in enumerate(zip(values, shades, strict=True)):
+        known = np.isfinite(data[i].values)  # a temperature that was not walked does not break a line
+        ax.plot(data[x][known], data[i][known], "o-" if points else "-", color=colour, lw=1.7, ms=5, zorder=3)
+        if interval is not None:
+            low, high = (one.sel({by: value}).sortby(x).values for one in interval)
+            ax.vlines(data[x], low, high, color=colour, lw=1.4, zorder=2)
+        if theory is not None and value in theory[by].values:
+            line = theory.sel({by: value})
+            ax.plot(line[x], line, **({**FREE, "zorder": 4} if black else {**FREE, "color": colour, "zorder": 1}))
+    if guide is not None:
+        ax.plot(*guide, color=LIGHT.muted, lw=1.6, ls=":", zorder=1)
+    if level is not None:
+        ax.axhline(level, color=LIGHT.text, lw=1.1, zorder=1)
+    ax.set(xlabel=x_label, ylabel=y_label)
+    if "x" not in log and float(data[x].max()) >= 1000:
+        ax.xaxis.set_major_formatter(lambda v, _: f"{v:,.0f}")
+    ax.grid(axis="y")
+    if limits:
+        ax.set_ylim(*limits)
+    _finish([ax], log)
+    names = [
+        f"{v:,.0f}" if by != "temperature" and not isinstance(v, str) and v >= 1000 else _number(v) for v in values
+    ]
+    if key:
+        for name, colour in zip(names, shades, strict=True):
+            ax.plot([], [], "o-", color=colour, lw=1.7, ms=5, label=prefix + name)
+        ax.legend(loc="upper right")
+    elif places is None:
+        ends = []
+        for name, curve, colour in zip(names, data.values, shades, strict=True):
+            last = np.flatnonzero(np.isfinite(curve))[-1]
+            ends.append((float(data[x][last]), float(curve[last]), prefix + name, colour))
+        ax.autoscale_view()
+        end_labels(ax, ends, 2.6)
+    for value, name, colour in zip(values, names, shades, strict=True):
+        if places and value in places:
+            _say(ax, *places[value], prefix + name, colour)
+    for at, y, said in words:
+        _say(ax, at, y, said)
+    return fig
+
+
+# --- relaxation, superposition, forecast ------------------------------------------------------------------------------
+
+
+def overlaps(
+    curves: xr.DataArray, free: xr.DataArray, *, alt: str = "", figure: str | None = None, x_label: str = SINCE
+) -> Picture:
+    """Overlaps over ``time``, one for each ``temperature``, beside free walks, black and dashed.
+
+    By default ``alt`` names the temperatures.
     """
     listed = ", ".join(f"{float(t):g}" for t in curves.temperature)
-    return figures.lines(
-        curves,
-        free,
-        x="time",
-        by="temperature",
-        label="$T$ = {}",
-        theory_label="free walk",
-        log="x",
-        points=points,
-        x_label=x_label,
-        y_label="overlap $Q(t)$",
-        alt=alt or f"Overlaps falling with time at the temperatures {listed}, beside the dashed curves of free walks.",
-        figure=figure,
-    )
+    words = f"Overlaps falling with time at the temperatures {listed}, beside the dashed black curves of free walks."
+    return _curves(curves, free, by="temperature", x_label=x_label, alt=alt or words, figure=figure)
 
 
 overlap_panels = partial(
-    _phases,
-    y_label="overlap $Q(t)$",
+    _curves,
+    by="temperature",
+    panel="phase",
+    x_label="$t$ (steps)",
     alt="Overlaps falling with time, a panel for each phase, one curve for each temperature.",
 )
 """Overlaps over ``time`` in steps, a panel for each ``phase``."""
@@ -128,11 +431,10 @@ def times_by_temperature(
     by: str,
     *,
     alt: str = "",
-    label: str = "{}",
     figure: str | None = None,
     bars: bool = False,
-    x_label: str = "temperature $T$ (of the paper, at $P_D$ = 60,000)",
     y_label: str = TAU,
+    **how: Any,
 ) -> Picture:
     """Times in which the overlap falls over temperature, one curve for each phase, window, wait or size.
 
@@ -143,19 +445,52 @@ def times_by_temperature(
         steps, as of :func:`deepmech_book.analysis.glass.phases.beside`.
     alt : str
         By default it says what the curves are.
+    **how
+        ``places`` of names, ``prefix`` before them, other ``words``, ``limits`` of the ordinate.
     """
-    return _by_temperature(
+    return _plain(
         table.tau,
         table.free,
+        x="temperature",
         by=by,
-        label=label,
-        theory_label="free walks",
-        x_label=x_label,
+        x_label="temperature $T$ (of the paper, at $P_D$ = 60,000)",
         y_label=y_label,
         alt=alt or f"Times over temperature, one curve for each {by}, beside the dashed straight lines of free walks.",
         figure=figure,
         interval=(table.low, table.high) if bars else None,
+        **how,
     )
+
+
+@_draws
+def _training(data: xr.DataArray, *, interval: tuple[xr.DataArray, xr.DataArray], fig: Figure) -> Figure:
+    """Windows have a colour, waits open or full points; ``kind`` names both, as (χ, t_w)."""
+    fig.set_size_inches(NARROW, 3.6)
+    ax = fig.subplots()
+    windows = list(dict.fromkeys(str(kind).split(", ")[0] for kind in data.kind.values))
+    waits = list(dict.fromkeys(str(kind).split(", ", 1)[1] for kind in data.kind.values))
+    for kind in data.kind.values:
+        window, wait = str(kind).split(", ", 1)
+        colour, at_once = style.categories(3)[windows.index(window)], wait == waits[0]
+        curve, low, high = (one.sel(kind=kind) for one in (data, *interval))
+        face = LIGHT.background if at_once else colour
+        ax.plot(curve.length, curve, "o--" if at_once else "o-", color=colour, mfc=face, lw=1.6, ms=6, zorder=3)
+        ax.vlines(curve.length, low, high, color=colour, lw=1.3, zorder=2)
+    ax.set(xlabel=r"length of training $\mu t$", ylabel=r"$\tau_{90}$ at $T = 0$ (steps)")
+    ax.grid(axis="y")
+    _finish([ax], "xy")
+    for i, window in enumerate(windows):
+        first = data.sel(kind=f"{window}, {waits[1]}")[0]
+        _say(ax, float(data.length[0]) * 2.6, float(first) * 1.75, window, style.categories(3)[i])
+    ends = np.array([120.0, 4000.0])
+    ax.plot(ends, 3.2 * ends / ends[0], color=LIGHT.muted, lw=1.6, ls=":")
+    _say(ax, 500, 3.6, "as the length", LIGHT.muted, ha="left")
+    for full, wait in zip((False, True), waits, strict=True):
+        face = LIGHT.muted if full else LIGHT.background
+        name = ("after " if full else "clock at once, ") + wait
+        ax.plot([], [], "o-" if full else "o--", color=LIGHT.muted, mfc=face, ms=6, label=name)
+    style.legend(fig, ax, 2, "outside upper left")
+    return fig
 
 
 def times_by_training(table: xr.Dataset) -> Picture:
@@ -166,18 +501,184 @@ def times_by_training(table: xr.Dataset) -> Picture:
     table : Dataset
         ``tau``, ``low`` and ``high`` over ``length`` and ``kind``, in steps.
     """
-    return figures.lines(
+    return _training(
         table.tau,
-        x="length",
-        by="kind",
         interval=(table.low, table.high),
-        log="xy",
-        legend=True,
-        x_label=r"length of training $\mu t$",
-        y_label=r"$\tau_{90}$ at $T = 0$ (steps)",
         alt="Decorrelation times at zero temperature over the length of training for three windows and two waits: "
-        "level until networks have learnt, then rising, but for the finest window without a wait.",
+        "level until networks have learnt, then rising, but for the finest window without a wait. A dotted line rises "
+        "as the length.",
     )
+
+
+@_draws
+def _protocol(data: xr.DataArray, *, stages: Mapping[str, float], fig: Figure) -> Figure:
+    """The data loss of one network over ``step``, with its stages.
+
+    Parameters
+    ----------
+    data : DataArray, dims (step)
+    stages : mapping of str to float
+        Name -> the step at which a stage ends, in their order.
+    """
+    fig.set_size_inches(NARROW, 3.1)
+    ax = fig.subplots()
+    ax.plot(data.step, data, color=style.categories(1)[0], lw=2)
+    start, (low, high) = 0.0, (float(data.min()), float(data.max()))
+    for i, (name, end) in enumerate(stages.items()):
+        if i % 2:
+            ax.axvspan(start, end, color=LIGHT.faint, alpha=0.6, lw=0)
+        wide = end - start > 0.1 * float(data.step[-1])
+        at = (start + end) / 2
+        if wide:
+            _say(ax, at, high, name)
+        else:
+            ax.annotate(
+                name, (at, low + 0.1 * (high - low)), (at - 0.15 * float(data.step[-1]), low + 0.5 * (high - low)),
+                ha="right", fontsize=SMALL, arrowprops={"arrowstyle": "-", "color": LIGHT.muted},
+            )  # fmt: skip
+        start = end
+    ax.set(xlabel="step", ylabel="data loss", xlim=(0, float(data.step[-1])))
+    ax.xaxis.set_major_locator(MultipleLocator(5000))
+    ax.xaxis.set_major_formatter(lambda v, _: f"{v:,.0f}")
+    ax.grid(axis="y")
+    return fig
+
+
+loss_of_protocol = partial(
+    _protocol,
+    alt="The training loss of one network over the steps of the protocol, with its three stages: a drop in the first, "
+    "then a plateau.",
+    figure="C.A2",
+)
+
+
+def before_and_after(data: xr.DataArray, theory: xr.DataArray) -> Picture:
+    """Overlaps, and those of free walks, in steps and over t/τ₉₀: over ``kind``, ``temperature`` and ``time``."""
+    return _collapse(
+        data,
+        theory,
+        figure="C.4",
+        alt="Above, overlaps of several temperatures fall one after the other. Below, over time in units of each one's "
+        "decorrelation time, they lie on one dashed curve, that of a free walk.",
+    )
+
+
+@_draws
+def _collapse(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -> Figure:
+    """Two panels with an abscissa each; in the second all free walks are one curve."""
+    fig.set_size_inches(NARROW, 5.2)
+    titles = data.kind.values.tolist()
+    axes = style.panels(fig, titles, 1, "", "overlap $Q$", sharey=True)
+    for k, (ax, title, name) in enumerate(zip(axes, titles, ("$t$ (steps)", r"$t/\tau_{90}$"), strict=True)):
+        one, free = (
+            a.sel(kind=title).transpose("temperature", "time").dropna("time", how="all") for a in (data, theory)
+        )
+        colours = _colours(one.temperature.values.tolist(), "temperature")
+        for curve, colour in zip(one.values, colours, strict=True):
+            ax.plot(one.time, curve, color=colour, lw=1.8, zorder=3)
+        for curve in free.values[:: 1 if k == 0 else len(free)]:
+            ax.plot(free.time, curve, **FREE, zorder=4)
+        ax.set_xlabel(name)
+        ax.grid(axis="y")
+        if k:
+            ax.set_xlim(left=0.1)
+        else:
+            ax.set_xlim(left=float(one.time[0]))
+    _finish(axes, "x")
+    one = data.isel(kind=0).transpose("temperature", "time").dropna("time", how="all")
+    values = one.temperature.values.tolist()
+    _name_curves(
+        axes[0], one.time.values, one.values, [_number(v) for v in values], _colours(values, "temperature"),
+        prefix="$T$ = ", height=1.9, levels=LEVELS,
+    )  # fmt: skip
+    _say(axes[1], 300, 0.5, "dashed: free walk")
+    return fig
+
+
+beside_free_walks = partial(
+    _curves,
+    by="temperature",
+    panel="phase",
+    alike="free walk",
+    levels=(),
+    near=True,
+    left=0.1,
+    words=[(0, 3, 0.05, "dashed: free walk")],
+    log="xy",
+    x_label=r"$t/\tau_{90}$",
+    y_label="overlap $Q$",
+    figure="C.A6",
+    alt="Overlaps over rescaled time in three phases lie on one curve, the dashed free walk, until late in their fall "
+    "they leave it upwards; in the overparameterised phase none does.",
+)
+"""Overlaps, and those of free walks, over t/τ₉₀: over ``phase`` (a panel each), ``temperature`` and ``time``."""
+
+last_overlaps = partial(
+    _plain,
+    x="temperature",
+    by="kind",
+    places={"networks": (0.04, 0.16), "free walks": (3e-7, 1.3), "weight decay alone": (3e-7, 0.36)},
+    colours=[COLOURS["regularised"], LIGHT.text, style.OKABE_ITO[3]],
+    limits=(0.004, 1.8),
+    x_label=TEMPERATURE,
+    y_label="last overlap",
+    alt="The last overlap over temperature: networks, free walks and weights in a well.",
+)
+"""The last recorded overlap over ``temperature``, one curve for each ``kind``."""
+
+overlaps_in_wells = partial(
+    _curves,
+    by="stiffness",
+    prefix="$k$ = ",
+    points=True,
+    x_label="time",
+    alt="Overlaps falling with time: early in the steep well, late in the shallow one, open dots on the lines of the "
+    "closed form.",
+    figure="C.A5",
+)
+"""Simulated overlaps in harmonic wells and the lines of Eq. F6, over ``time``, for each ``stiffness``."""
+
+
+def overlap_forever(curve: xr.DataArray) -> Picture:
+    """The overlap after infinite time in the well of weight decay, over ``temperature``, with a line of slope −½."""
+    ends = np.array([30.0, float(curve.temperature[-1])])
+    last = float(curve[-1])
+    return _plain(
+        curve.expand_dims(kind=["weight decay alone"]),
+        x="temperature",
+        by="kind",
+        points=False,
+        places={},
+        guide=(ends, 2.2 * last * np.sqrt(ends[-1] / ends)),
+        words=[(3e4, 4.5e-4, "slope −½")],
+        x_label=TEMPERATURE,
+        y_label=r"$Q_\infty$",
+        alt="The overlap after infinite time over temperature, beside a dotted line of slope minus one half: parallel "
+        "to it when hot.",
+        figure="C.A7",
+    )
+
+
+def foretold_overlaps(
+    walked: Mapping[str, xr.DataArray], foretold: Mapping[str, xr.DataArray], free: Mapping[str, xr.DataArray]
+) -> Picture:
+    """Overlaps over ``time`` by ``temperature``, in a mapping from phases, a panel each, what was foretold of them, and
+    free walks."""
+    return _curves(
+        dict(walked),
+        dict(foretold),
+        dict(free),
+        by="temperature",
+        points=True,
+        words=[(0, 8, 0.5, "dots: walks"), (0, 8, 0.34, "line: forecast"), (0, 8, 0.18, "grey: free walk")],
+        x_label="$t$ (steps)",
+        alt="Two panels of overlaps that fall over time, hot ones first. Lines, foretold from one look before the "
+        "walks began, lie on the open dots of the walks at every temperature. Grey curves of free walks do when hot, "
+        "and lie far above when cold in the second panel.",
+    )
+
+
+# --- ageing -----------------------------------------------------------------------------------------------------------
 
 
 def times_by_waiting(table: xr.Dataset) -> Picture:
@@ -189,199 +690,313 @@ def times_by_waiting(table: xr.Dataset) -> Picture:
         ``tau``, ``low``, ``high`` and ``alone`` over ``phase`` and ``waiting``, in steps, as of
         :func:`deepmech_book.analysis.glass.ageing.times_and_decay`.
     """
-    return figures.lines(
+    return _plain(
         table.tau,
         table.alone,
         x="waiting",
         by="phase",
         interval=(table.low, table.high),
-        theory_label="weight decay alone",
         log="y",
-        legend=True,
+        places={"regularised": (26_000, 1.9e4), "underparameterised": (33_000, 850)},
+        words=[(80_000, 8300, "weight decay alone"), (70_000, 310, "weight decay alone")],
+        limits=(200, 3e4),
         x_label="waiting time $t_w$ (steps)",
         y_label=TAU,
         alt="Decorrelation times over waiting time in two phases, beside what weight decay alone would do.",
     )
 
 
-def times_after_waits(table: xr.Dataset, phase: str, figure: str) -> Picture:
-    """τ₉₀ of one phase over temperature, one curve for each wait, beside free walks.
+@_draws
+def _growth(data: Mapping[str, xr.Dataset], *, fig: Figure) -> Figure:
+    """τ₉₀ after each wait over that after the first, a panel for each phase."""
+    fig.set_size_inches(NARROW, 0.8 + 1.55 * len(data))
+    axes = style.panels(fig, list(data), 1, TEMPERATURE, "", sharex=True, sharey=True)
+    fig.supylabel(r"$\tau_{90}$ over that after the first wait", fontsize=style.TEXT)
+    waits = sorted({int(wait) for table in data.values() for wait in table.waiting.values})
+    shades = dict(zip(waits, style.sequential_colours(len(waits)), strict=True))
+    for k, (ax, table) in enumerate(zip(axes, data.values(), strict=True)):
+        grown = (table.tau / table.tau.isel(waiting=0)).dropna("temperature", how="all")
+        later, first = table.waiting.values[1:].astype(int).tolist(), int(table.waiting[0])
+        # Names stand at the cold ends: that of the highest curve above it, others below theirs.
+        cold = grown.isel(temperature=0)
+        top = max(later, key=lambda wait: float(cold.sel(waiting=wait).fillna(0)))
+        ax.axhline(1, **FREE)
+        for wait in later:
+            one = grown.sel(waiting=wait).dropna("temperature")
+            ax.plot(one.temperature, one, "o-", color=shades[wait], lw=1.7, ms=5)
+            if np.isfinite(cold.sel(waiting=wait)):
+                shift, side = (0.12, "bottom") if wait == top else (-0.14, "top")
+                place = float(one.temperature[0]), float(one[0]) + shift
+                _say(ax, *place, f"$t_w$ = {wait:,}", shades[wait], ha="left", va=side)
+        if k == 0:
+            _say(ax, 0.8, 1.3, f"1: after {first:,} steps", ha="right")
+        ax.grid(axis="y")
+    axes[0].set_ylim(0.75, 3.1)
+    _finish(axes, "x")
+    return fig
+
+
+def growth_after_waits(tables: Mapping[str, xr.Dataset]) -> Picture:
+    """By how much τ₉₀ grows with the wait, over temperature, a panel for each phase (Figs. A9, A10, A11(b)).
 
     Parameters
     ----------
-    table : Dataset
-        ``tau`` and ``free`` over ``temperature`` (> 0) and ``waiting``, in steps.
-    phase : str
-        In the words of the text alternative.
+    tables : mapping of str to Dataset
+        Phase -> ``tau`` and ``free`` over ``temperature`` (> 0) and ``waiting``, in steps.
     """
-    return _by_temperature(
-        table.tau,
-        table.free,
-        by="waiting",
-        label="$t_w$ = {}",
-        theory_label="free walk",
-        y_label=r"$\tau_{90}$ (steps)",
-        alt=f"Decorrelation times of {phase} networks over temperature, one curve for each waiting time.",
-        figure=figure,
+    return _growth(
+        {phase: table[["tau", "free"]] for phase, table in tables.items()},
+        alt="Decorrelation times after several waits, divided by that after the first, over temperature, a panel for "
+        "each phase: above one when cold with loss, the more the longer the wait; one when hot, and without loss.",
+        figure="C.A9 C.A10 C.A11",
     )
 
 
-loss_of_protocol = partial(
-    figures.lines,
-    x="step",
-    points=False,
-    y_label="data loss",
-    alt="The training loss of one network over the steps of the protocol: a drop, then a plateau.",
-    figure="C.A2",
-)
-"""The data loss of one network over ``step``, through preparation and walk."""
-
-before_and_after = partial(
-    _phases,
-    panel="kind",
-    theory_label="free walks",
-    columns=2,
-    x_label="time",
-    y_label="overlap $Q$",
-    figure="C.4",
-    alt="Left, overlaps of several temperatures fall one after the other. Right, over time in units of each one's "
-    "decorrelation time, they lie on one dashed curve, that of a free walk.",
-)
-"""Overlaps, and those of free walks, over time in steps and over t/τ₉₀: over ``kind``, ``temperature``, ``time``."""
-
-beside_free_walks = partial(
-    _phases,
-    theory_label="free walk",
-    log="xy",
-    x_label=r"$t/\tau_{90}$",
-    y_label="overlap $Q$",
-    alt="Overlaps over rescaled time in three phases lie on one curve, the dashed free walk, until late in their fall "
-    "they leave it upwards; in the overparameterised phase none does.",
-    figure="C.A6",
-)
-"""Overlaps, and those of free walks, over t/τ₉₀: over ``phase`` (a panel each), ``temperature`` and ``time``."""
-
-last_overlaps = partial(
-    _by_temperature,
-    by="kind",
-    y_label="last overlap",
-    alt="The last overlap over temperature: networks, free walks and weights in a well.",
-)
-"""The last recorded overlap over ``temperature``, one curve for each ``kind``."""
-
-overlaps_in_wells = partial(
-    figures.lines,
-    x="time",
-    by="stiffness",
-    label="$k$ = {}",
-    theory_label="Eq. F6",
-    log="x",
-    x_label="time",
-    y_label="overlap $Q(t)$",
-    alt="Overlaps falling with time: early in the steep well, late in the shallow one, points on the dashed closed "
-    "form.",
-    figure="C.A5",
-)
-"""Simulated overlaps in harmonic wells beside Eq. F6, over ``time``, one curve for each ``stiffness``."""
-
-overlap_forever = partial(
-    _by_temperature,
-    points=False,
-    legend=False,
-    y_label=r"$Q_\infty$",
-    alt="The overlap after infinite time over temperature: a straight line of slope minus one half when hot.",
-    figure="C.A7",
-)
-"""The overlap after infinite time in the well of weight decay, over ``temperature``."""
-
-foretold_overlaps = partial(
-    figures.lines,
-    x="time",
-    by="temperature",
-    label="$T$ = {}",
-    theory_label="foretold",
-    columns=2,
-    log="x",
-    x_label="$t$ (steps)",
-    y_label="overlap $Q(t)$",
-    alt="Two panels of overlaps that fall over time, hot ones first. Dashed curves, foretold from one look before "
-    "the walks began, lie on them at every temperature.",
-)
-"""Overlaps over ``time`` by ``temperature``, in a mapping from phases, a panel each, and what was foretold of them."""
-
 # --- heterogeneity ----------------------------------------------------------------------------------------------------
 
-non_gaussian = partial(
-    _phases, by="kind", label="{}", theory_label="Gaussian layers", shared=False, y_label=r"$\alpha_2$"
-)
-"""α₂ over time, and that of Gaussian layers: over ``phase`` (a panel each), ``kind`` and ``time``."""
 
-motilities = partial(
-    _phases,
-    x="bin",
-    log="",
-    theory_label="Gaussian layers",
-    x_label=r"$\log_{10}|\Delta w|$",
-    y_label="share of weights",
-)
-"""Histograms of log₁₀|Δw|, and those of Gaussian layers: over ``phase``, ``temperature`` and ``bin``."""
+@_draws
+def _alpha(data: Mapping[str, xr.DataArray], theory: Mapping[str, xr.DataArray], *, fig: Figure) -> Figure:
+    """α₂ of networks by temperature, the null dashed, and what it leaves of the coldest shaded; a panel each."""
+    fig.set_size_inches(NARROW, 0.8 + 1.6 * len(data))
+    axes = style.panels(fig, list(data), 1, "$t$ (steps)", r"$\alpha_2$", sharex=True, sharey=True)
+    for k, (ax, title) in enumerate(zip(axes, data, strict=True)):
+        found, null = (one[title].transpose("temperature", "time").dropna("time", how="all") for one in (data, theory))
+        values = found.temperature.values.tolist()
+        colours, cold = _colours(values, "temperature"), int(np.argmin(values))
+        ax.fill_between(found.time, null[cold], found[cold], color=colours[cold], alpha=0.18, lw=0)
+        for curve, gaussian, colour in zip(found.values, null.values, colours, strict=True):
+            ax.plot(found.time, curve, color=colour, lw=1.8, zorder=3)
+            ax.plot(found.time, gaussian, **{**FREE, "color": colour, "zorder": 2})
+        ax.grid(axis="y")
+        if k == 0:
+            ax.plot([], [], color=LIGHT.muted, lw=1.8, label="networks")
+            ax.plot([], [], **{**FREE, "color": LIGHT.muted}, label="layers and silent units alone")
+    style.legend(fig, axes[0], 2, "outside upper left")
+    _finish(axes, "x")
+    for ax, one in zip(axes, data.values(), strict=True):
+        shown = one.transpose("temperature", "time").dropna("time", how="all")
+        values = shown.temperature.values.tolist()
+        _name_ends(ax, shown.time.values, shown.values, values, 1.2)
+    return fig
+
+
+def _name_ends(ax: Axes, x: np.ndarray, curves: np.ndarray, values: Sequence[float], height: float) -> None:
+    """Temperatures at the right ends of their curves."""
+    names = [_number(v) for v in values]
+    ax.autoscale_view()
+    _name_curves(ax, x, curves, names, _colours(values, "temperature"), prefix="$T$ = ", height=height)
+
+
+def non_gaussian(data: xr.DataArray, theory: xr.DataArray, *, alt: str, figure: str) -> Picture:
+    """α₂ over time, and that of Gaussian layers: over ``phase`` (a panel each), ``temperature`` and ``time``."""
+    return _alpha(*(_split(one, "phase") for one in (data, theory)), alt=alt, figure=figure)
+
+
+@_draws
+def motilities(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -> Figure:
+    """Histograms of log₁₀|Δw|, and those of Gaussian layers: over ``phase``, ``temperature`` and ``bin``.
+
+    A row for each temperature, the coldest on top, and a column for each phase; all histograms have one scale.
+    """
+    data, theory = (one.transpose("phase", "temperature", "bin").sortby("temperature") for one in (data, theory))
+    shown = data.notnull().any("bin")
+    rows = data.temperature.values.tolist()
+    colours, tall = _colours(rows, "temperature"), 0.75 * float(data.max())
+    fig.set_size_inches(NARROW, 1.25 + 0.4 * len(rows))
+    titles = [str(p).replace("parameterised", "-\nparameterised") for p in data.phase.values]
+    axes = fig.subplots(1, len(titles), sharex=True, sharey=True)
+    for i, (ax, title) in enumerate(zip(axes, titles, strict=True)):
+        ax.set_title(title, loc="left", fontsize=SMALL)
+        for k, colour in enumerate(colours):
+            base = -k * tall
+            ax.axhline(base, color=LIGHT.faint, lw=0.8, zorder=2 * k)
+            if bool(shown[i, k]):
+                curve = data[i, k].dropna("bin")  # histograms have bins of their own
+                strong = k == int(np.flatnonzero(shown[i].values)[0])
+                face = {"color": colour, "alpha": 0.75 if strong else 0.3, "lw": 0}
+                ax.fill_between(curve.bin, base, base + curve, zorder=2 * k, **face)
+                ax.plot(curve.bin, base + curve, color=colour, lw=1.5, zorder=2 * k + 1)
+            gaussian = theory[i, k].dropna("bin")
+            if len(gaussian):
+                ax.plot(gaussian.bin, base + gaussian, **FREE, zorder=2 * k + 1)
+        ax.set_yticks([-k * tall for k in range(len(rows))], [_number(t) for t in rows] if i == 0 else None)
+        ax.tick_params(axis="y", length=0, labelsize=style.TEXT)
+        ax.spines["left"].set_visible(False)
+        ax.set_xlabel(r"$\log_{10}|\Delta w|$")
+        ax.xaxis.set_major_locator(MaxNLocator(3, integer=True))
+    axes[0].set_ylabel(TEMPERATURE)
+    seen = data.bin.values[(data > 1e-3).any(["phase", "temperature"]).values]
+    axes[0].set(
+        xlim=(float(seen[0]), float(seen[-1])),
+        ylim=(-(len(rows) - 0.9) * tall, 1.02 * float(data.isel(temperature=0).max())),
+    )
+    axes[0].plot([], [], **FREE, label="layers and silent units alone")
+    style.legend(fig, axes[0], 1, "outside lower left")
+    return fig
+
+
+@_draws
+def _fluctuations(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -> Figure:
+    """χ₄ over ``time`` and ``temperature``, along ``kind`` that of networks and of free walks; ``theory``: independent
+    weights."""
+    fig.set_size_inches(NARROW, 3.6)
+    ax = fig.subplots()
+    values = data.temperature.values.tolist()
+    for value, colour in zip(values, _colours(values, "temperature"), strict=True):
+        found, free = (data.sel(temperature=value, kind=kind) for kind in ("networks", "free walks"))
+        alone = theory.isel(kind=0).sel(temperature=value)
+        ax.fill_between(alone.time, 0, alone, color=LIGHT.muted, alpha=0.25, lw=0)
+        ax.plot(found.time, found, color=colour, lw=1.8, zorder=3)
+        ax.plot(free.time, free, **{**FREE, "lw": 1.1}, zorder=4)
+    ax.set(xlabel="$t$ (steps)", ylabel=r"$\chi_4$", ylim=(0, None))
+    ax.grid(axis="y")
+    _finish([ax], "x")
+    top = float(data.max())
+    ax.set_ylim(0, 1.18 * top)
+    groups: list[list[Any]] = []
+    for value, colour in sorted(zip(values, _colours(values, "temperature"), strict=True), reverse=True):
+        one = data.sel(temperature=value, kind="networks").dropna("time")
+        peak = float(one.time[int(np.argmax(one.values))])
+        if groups and np.log10(peak) - np.log10(groups[-1][0]) < 0.35:
+            groups[-1][2].append(value)
+            groups[-1][1] = max(groups[-1][1], float(one.max()))
+        else:
+            groups.append([peak, float(one.max()), [value], colour])
+    for k, (peak, high, shared, colour) in enumerate(groups):
+        words = ("$T$ = " if k == 0 else "") + _listed([_number(v) for v in shared])
+        _say(ax, peak, high + 0.06 * top, words, colour, ha="right" if peak > 3e4 else "center")
+    ax.plot([], [], color=LIGHT.muted, lw=1.8, label="networks")
+    ax.plot([], [], **{**FREE, "lw": 1.1}, label="free walks")
+    ax.fill_between([], [], [], color=LIGHT.muted, alpha=0.25, lw=0, label="independent weights")
+    style.legend(fig, ax, 2, "outside lower left")
+    return fig
+
 
 susceptibilities = partial(
-    _phases,
-    by="kind",
-    panel="temperature",
-    label="{}",
-    title="$T$ = {}",
-    theory_label="independent weights",
-    shared=False,
-    height=1.7,
-    y_label=r"$\chi_4$",
-    alt="The dynamic susceptibility over time, a panel for each temperature, beside that of independent weights.",
+    _fluctuations,
+    alt="The dynamic susceptibility over time at nine temperatures: peaks of networks that come later the colder it "
+    "is, those of hot free walks nearly as high, and that of independent weights far below.",
 )
-"""χ₄ over time, a panel for each ``temperature``, of networks and of independent weights, over ``kind``."""
 
 # --- transitions ------------------------------------------------------------------------------------------------------
 
 
+@_draws
+def _by_size(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -> Figure:
+    """Networks as dots, the typical loss as a line, named in the picture."""
+    fig.set_size_inches(NARROW, 3.4)
+    ax = fig.subplots()
+    labels = theory.labels.values.tolist()
+    for name, colour in zip(labels, style.categories(len(labels)), strict=True):
+        single, typical = data.sel(labels=name).transpose("seed", ...), theory.sel(labels=name).dropna("ratio")
+        for one in single.values:
+            ax.plot(data.ratio, one, "o", color=colour, mfc="none", mew=1.0, ms=4.5, alpha=0.75)
+        ax.plot(typical.ratio, typical, color=colour, lw=2.6, zorder=3)
+    ax.set(xlabel="weights per sample $N/P_D$", ylabel=LOSS)
+    ax.grid(axis="y")
+    _finish([ax], "y")
+    for name, colour in zip(labels, style.categories(len(labels)), strict=True):
+        typical = theory.sel(labels=name).dropna("ratio")
+        if len(labels) > 1:
+            at = float(typical.ratio[-1])
+            _say(
+                ax,
+                at - 0.15,
+                float(typical[-1]) * 30,
+                name,
+                colour,
+                ha="right" if at == float(theory.ratio[-1]) else "left",
+            )
+    ax.plot([], [], "o", color=LIGHT.muted, mfc="none", ms=4.5, label="a network")
+    ax.plot([], [], color=LIGHT.muted, lw=2.6, label="geometric mean")
+    ax.legend(loc="lower left")
+    return fig
+
+
 def losses_by_size(loss: xr.DataArray, typical: xr.DataArray, figure: str | None = None) -> Picture:
     """Final losses over weights per sample: ``loss`` over ``labels``, ``seed``, ``ratio``, and the ``typical`` one."""
-    return figures.lines(
+    return _by_size(
+        loss,
         typical,
-        x="ratio",
-        by="labels",
-        interval=(loss.min("seed"), loss.max("seed")),
-        log="y",
-        legend=True,
-        x_label="weights per sample $N/P_D$",
-        y_label=LOSS,
-        alt="Final loss over weights per sample: it falls by many decades as networks grow, with a large scatter.",
+        alt="Final loss over weights per sample: it falls by many decades as networks grow, with a large scatter of "
+        "single networks, drawn as circles, around the line of their mean.",
         figure=figure,
     )
 
 
+@_draws
+def _by_decay(data: xr.DataArray, *, log: str = "", paper: float | None = None, fig: Figure) -> Figure:
+    """Final losses over ``regularisation`` along ``kind``: single networks thin and grey, their mean thick.
+
+    ``paper`` marks the decay at which the paper has the transition.
+    """
+    fig.set_size_inches(NARROW, 3.4)
+    ax = fig.subplots()
+    for kind in data.kind.values:
+        one = data.sel(kind=kind)
+        colour, width = (style.categories(1)[0], 3.0) if kind == "mean" else ("#8b95a1", 1.2)
+        ax.plot(one.regularisation, one, color=colour, lw=width, zorder=1 + width)
+    ax.axhline(0.5, **FREE)
+    ax.set(xlabel=r"weight decay $\lambda$", ylabel=LOSS, ylim=(None, 0.5 + 0.09 * float(0.5 - data.min())))
+    ax.grid(axis="y")
+    _finish([ax], log)
+    low = float(data.min())
+    left = float(data.regularisation[1 if log else 0])
+    _say(ax, left, 0.5, "the origin: ½", ha="left")
+    if paper is not None:
+        ax.axvline(paper, color=LIGHT.muted, lw=1.2, ls=":")
+        _say(ax, paper * 1.04, low + 0.04 * (0.5 - low), "the paper's", LIGHT.muted, ha="left")
+    ax.plot([], [], color="#8b95a1", lw=1.2, label="single networks")
+    ax.plot([], [], color=style.categories(1)[0], lw=3, label="mean of all")
+    ax.legend(loc="lower right" if not log else "center left")
+    return fig
+
+
 losses_by_decay = partial(
     _by_decay,
-    by="kind",
-    main="mean",
-    others="single networks",
-    points=False,
-    alt="Final loss over weight decay: single networks rise and then jump to one half at different places, their mean "
-    "rises more slowly.",
+    alt="Final loss over weight decay: single networks, thin lines, rise and then jump to one half at different "
+    "places; their mean, a thick line, rises more slowly.",
 )
 """Final losses over ``regularisation``, of single networks and their mean, along ``kind``."""
 
 
-def both_transitions(loss: xr.DataArray, typical: xr.DataArray, decays: xr.DataArray) -> Picture:
-    """Fig. A3: :func:`losses_by_size` beside :func:`losses_by_decay`."""
-    parts = {"(a)": losses_by_size(loss, typical), "(b)": losses_by_decay(decays, log="x")}
-    return beside(parts, figure="C.A3")
+@_draws
+def _of_plane(data: xr.DataArray, *, fig: Figure) -> Figure:
+    """Typical final losses over ``regularisation``, one curve for each ``ratio`` of weights to samples."""
+    fig.set_size_inches(NARROW, 3.6)
+    ax = fig.subplots()
+    data = data.transpose("ratio", "regularisation")
+    ratios = data.ratio.values.tolist()
+    colours = style.sequential_colours(len(ratios))
+    for curve, colour in zip(data.values, colours, strict=True):
+        ax.plot(data.regularisation, curve, "o-", color=colour, lw=1.7, ms=5)
+    ax.axhline(0.5, **FREE)
+    ax.set(xlabel=r"weight decay $\lambda$", ylabel=LOSS)
+    ax.grid(axis="y")
+    ax.yaxis.tick_right()
+    ax.yaxis.set_label_position("right")
+    ax.spines["left"].set_visible(False)
+    ax.spines["right"].set_visible(True)
+    ax.set_yscale("log")  # its small ticks go to the right with the others
+    ax.yaxis.set_major_formatter(lambda v, _: _number(v))
+    ax.autoscale_view()
+    _say(ax, 0.03, 0.5, "the origin: ½")
+    at = ax.transLimits.transform(ax.transScale.transform([(0.0, float(v)) for v in data.isel(regularisation=0)]))[:, 1]
+    for ratio, y, colour in zip(ratios, spread_labels(at, 0.062), colours, strict=True):
+        ax.annotate(
+            f"{ratio:.2g}", (0.0, y), xycoords=("data", "axes fraction"), xytext=(-9, 0), textcoords="offset points",
+            ha="right", va="center", fontsize=SMALL, color=style.legible(colour, ratio=4.5), annotation_clip=False,
+        )  # fmt: skip
+    ax.annotate(
+        "weights per\nsample $N/P_D$:", (0.0, 1.0), xycoords=("data", "axes fraction"), xytext=(-9, 22),
+        textcoords="offset points", ha="center", va="center", fontsize=SMALL, annotation_clip=False,
+    )  # fmt: skip
+    return fig
 
 
 losses_of_plane = partial(
-    _by_decay,
-    by="ratio",
-    label="$N/P_D$ = {}",
-    log="y",
+    _of_plane,
     alt="Final loss over weight decay, one curve for each size: small for large networks at zero, and one half at "
     "strong decay.",
     figure="C.1",
@@ -390,47 +1005,119 @@ losses_of_plane = partial(
 
 # --- displacement -----------------------------------------------------------------------------------------------------
 
+
+@_draws
+def _displacements(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -> Figure:
+    """Squared displacements over ``time``, as multiples of a free walk's, a panel for each ``phase``, by temperature.
+
+    At T = 0 a free walk stands still: there the displacement is divided by that of the coldest free walk, and dotted.
+    """
+    fig.set_size_inches(NARROW, 0.8 + 1.75 * data.sizes["phase"])
+    axes = style.panels(fig, data.phase.values.tolist(), 1, "$t$ (steps)", "", sharex=True, sharey=True)
+    fig.supylabel("squared displacement, over a free walk's", fontsize=style.TEXT)
+    shown = {}
+    for ax, phase in zip(axes, data.phase.values.tolist(), strict=True):
+        moved, free = (one.sel(phase=phase).transpose("temperature", "time") for one in (data, theory))
+        moved = moved.dropna("temperature", how="all").dropna("time", how="all")
+        warm = moved.temperature.values[moved.temperature.values > 0]
+        least = free.sel(temperature=warm.min(), time=moved.time)
+        part = moved / free.sel(time=moved.time).reindex(temperature=moved.temperature).where(
+            moved.temperature > 0, least
+        )
+        shown[phase] = part
+        values = part.temperature.values.tolist()
+        for value, curve, colour in zip(values, part.values, _colours(values, "temperature"), strict=True):
+            ax.plot(part.time, curve, color=colour, lw=1.8, ls="-" if value else (0, (1, 1.2)), zorder=3)
+        ax.axhline(1, **FREE, zorder=4)
+        ax.grid(axis="y")
+    axes[0].set_ylim(0.1, 3e5)
+    _finish(axes, "xy")
+    for ax, part in zip(axes, shown.values(), strict=True):
+        part = part.where(part > 0.1)
+        _name_ends(ax, part.time.values, part.values, part.temperature.values.tolist(), 1.4)
+    _say(axes[-1], 300, 250, "$T$ > 0: as free walks")
+    _say(axes[-1], 300, 25, "$T$ = 0: at rest (below the axis)")
+    return fig
+
+
 displacements = partial(
-    _phases,
-    theory_label="free walks",
-    log="xy",
-    y_label="squared displacement",
-    alt="Three panels of displacements over time: hot ones on the dashed free walks, cold ones above them and steeper; "
-    "none has a plateau.",
+    _displacements,
+    alt="Three panels of displacements over time, as multiples of those of free walks: hot ones at one and below it in "
+    "the end, cold ones with loss rise to many thousand times; without loss all stay at one.",
     figure="C.5",
 )
-"""Squared displacements over ``time``, a panel for each ``phase``, of networks and free walks, by temperature."""
 
 displacement_powers = partial(
-    _displacements,
+    _curves,
     by="temperature",
-    label="$T$ = {}",
-    log="x",
+    levels=(),
     level=1.0,
-    x_label="time $t$ (steps)",
+    x_label="$t$ (steps)",
     y_label="local power of the displacement",
+    words=[(0, 600, 1.12, "free walk: 1"), (0, 2e4, 2.04, "steady slide: 2")],
     alt="Local powers over time: one when hot, two when cold, falling at late times.",
 )
 """Local powers of displacements over ``time``, one curve for each ``temperature``."""
 
+
+@_draws
+def _nulls(data: xr.DataArray, *, fig: Figure) -> Figure:
+    """Displacements over ``time``, as multiples of that of free walks, one curve for each ``kind``."""
+    fig.set_size_inches(NARROW, 3.0)
+    ax = fig.subplots()
+    part = data / data.sel(kind="free walks")
+    looks = {"networks": {"color": COLOURS["regularised"], "lw": 2.4}, "free walks": FREE}
+    for kind in part.kind.values.tolist():
+        ax.plot(part.time, part.sel(kind=kind), **looks.get(kind, {"color": style.OKABE_ITO[3], "lw": 2}))
+    ax.set(xlabel=SINCE, ylabel="squared displacement,\nover a free walk's", ylim=(0, 1.15))
+    ax.grid(axis="y")
+    _finish([ax], "x")
+    for kind, at, y in (("networks", 2e4, 0.45), ("free walks", 30, 1.06), ("weight decay alone", 40, 0.86)):
+        colour = {"networks": COLOURS["regularised"], "free walks": LIGHT.text}.get(kind, style.OKABE_ITO[3])
+        _say(ax, at, y, kind, colour, ha="right" if kind == "networks" else "center")
+    return fig
+
+
 displacement_nulls = partial(
-    _displacements,
-    by="kind",
-    legend=True,
-    alt="Displacements of hot regularised networks over time beside free walks and weights held by weight decay alone.",
+    _nulls,
+    alt="Displacements of hot regularised networks over time, as multiples of that of free walks: at one for long, "
+    "then below it, and below that of weights held by weight decay alone.",
 )
 """Displacements over ``time``, one curve for each ``kind``: networks, and what they are compared with."""
 
 displacements_by_batch = partial(
-    _displacements,
+    _plain,
+    x="time",
     by="batch_size",
-    label="batch {}",
-    alt="Displacements over time for several batch sizes: the smaller the batch, the larger the displacement.",
+    points=False,
+    prefix="batch ",
+    level=1e-4,
+    words=[(150, 2e-4, "the paper's level")],
+    x_label=SINCE,
+    y_label="mean squared displacement",
+    alt="Displacements over time for several batch sizes: the smaller the batch, the larger the displacement. A line "
+    "marks the paper's level, which single samples pass.",
 )
 """Displacements over ``time`` under stochastic gradient descent, one curve for each ``batch_size``."""
 
 # --- landscape --------------------------------------------------------------------------------------------------------
 
+
+@_draws
+def _slices(data: xr.DataArray, *, fig: Figure, **how: Any) -> Figure:
+    """:func:`~.planes.slices`, narrow, with the unit of each plane in its title."""
+    slices(data, fig=fig, **how)
+    fig.set_size_inches(NARROW, 5.5)
+    *drawn, bar = fig.axes
+    for ax, system in zip(drawn, data[how["panel"]].values.tolist(), strict=True):
+        unit = r"$\sigma_{AA}$" if system == "glass" else r"$\sigma$"
+        ax.set_title(f"{system}\n(in {unit})", loc="left", fontsize=SMALL)
+    bar.xaxis.set_major_formatter(lambda v, _: _number(v))
+    bar.tick_params(labelsize=style.TEXT)
+    return fig
+
+
+_planes = partial(_slices, x="u", y="v", panel="system", columns=2, x_label="along the walk", y_label="across it")
 planes = partial(
     _planes,
     limits=(1, 1e4),
@@ -444,61 +1131,110 @@ planes = partial(
 planes_of_one_scale = partial(
     _planes,
     limits=(1e-5, 10),
-    label="energy above the lowest point (share of what was gained)",
+    label="energy above the lowest point\n(share of what was gained)",
     alt="Four shaded planes on one scale. The glass has small wells and is otherwise at the top of the shading; the "
     "networks have nested contours around one point, wider by each factor of ten.",
 )
 """Energy, as a share of what was gained, over planes of one ``scale``, over ``u`` and ``v``, by system."""
 
 kicks = partial(
-    figures.lines,
+    _plain,
     x="kick",
     by="system",
-    theory_label="bowls",
-    log="xy",
+    places={
+        "glass": (0.012, 1e-4), "overparameterised": (0.009, 2.3), "underparameterised": (0.02, 0.14),
+        "regularised": (0.002, 0.14),
+    },
     x_label=r"length of the kick ($\sigma_{AA}$, or $\sigma$ of weights)",
+    limits=(1e-6, 6),
     y_label="share left after the quench",
     alt="The share left after a quench over the length of the kick. In the glass it is near zero and jumps to one at a "
     "definite length; in three kinds of networks it is of the order of one at every length, as in bowls of the same "
     "curvatures.",
-)
+)  # fmt: skip
 """The share of a ``kick`` that is left after a quench, by system, beside that in bowls."""
 
 curvatures = partial(
-    figures.lines,
+    _plain,
     x="probability",
     by="system",
     log="y",
     points=False,
+    places={
+        "glass": (0.3, 0.35), "regularised": (0.3, 6e-3), "underparameterised": (0.6, 3e-5),
+        "overparameterised": (0.5, 3e-8),
+    },
     x_label="share of directions",
     y_label="curvature / largest",
     alt="Curvatures in rising order on a logarithmic scale. Those of the glass span two decades or three; those of "
     "networks span many decades, and many directions of networks without weight decay have none.",
-)
+)  # fmt: skip
 """Curvatures, of the largest, over the share of directions (``probability``), by system."""
 
+
+@_draws
+def _paths(data: xr.DataArray, *, fig: Figure) -> Figure:
+    """Loss, as a share of what was gained, over ``place``: straight paths solid, relaxed ones dashed."""
+    fig.set_size_inches(NARROW, 3.4)
+    ax = fig.subplots()
+    for system in data.system.values.tolist():
+        for path in data.path.values.tolist():
+            one = data.sel(system=system, path=path)
+            dashes = style.DASHES if path == "relaxed" else "-"
+            ax.plot(one.place, one, color=COLOURS[system], lw=2, ls=dashes)
+    ax.axhline(1, color=LIGHT.muted, lw=1.1, zorder=1)
+    ax.set(xlabel="place on the path", ylabel="loss (share of gained)", ylim=(-0.05, 1.95))
+    ax.grid(axis="y")
+    _finish([ax], "")
+    ax.set_xticks([0, 0.5, 1], ["one network", "half-way", "the other"])
+    for system, at in {
+        "regularised": (0.5, 0.86),
+        "underparameterised": (0.8, 1.62),
+        "overparameterised": (0.26, 1.5),
+    }.items():
+        if system in data.system.values:
+            _say(ax, *at, system, COLOURS[system])
+    _say(ax, 0.03, 1.06, "untrained", LIGHT.muted, ha="left", va="bottom")
+    _say(ax, 0.5, 0.3, "relaxed paths")
+    return fig
+
+
 paths = partial(
-    figures.curve_panels,
-    x="place",
-    by="path",
-    panel="system",
-    columns=3,
-    level=0.0,
-    x_label="place on the path",
-    y_label="loss (share of gained)",
+    _paths,
     alt="Loss along paths between two networks in three phases: straight paths rise above the untrained network's "
     "loss; relaxed ones rise less.",
 )
-"""Loss, as a share of what was gained, along ``place`` of each ``path``, a panel for each system."""
+"""Loss, as a share of what was gained, along ``place`` of each ``path``, by system."""
+
+
+@_draws
+def _descents(data: xr.DataArray, *, floor: float, fig: Figure) -> Figure:
+    """Distance gone in a descent over the ``calls`` of energy and gradient, by system; what is below ``floor`` points
+    down from it."""
+    fig.set_size_inches(NARROW, 3.4)
+    ax = fig.subplots()
+    for system in data.system.values.tolist():
+        one = data.sel(system=system)
+        seen = one.values > floor
+        ax.plot(one.calls, one.clip(min=floor), "-", color=COLOURS[system], lw=1.7)
+        ax.plot(one.calls[seen], one[seen], "o", color=COLOURS[system], ms=5)
+        ax.plot(
+            one.calls[~seen], np.full(int((~seen).sum()), floor), "v", color=COLOURS[system], mfc=LIGHT.background, ms=7
+        )
+    ax.set(xlabel="evaluations of energy and gradient", ylabel=r"distance ($\sigma_{AA}$, or $\sigma$ of weights)")
+    ax.grid(axis="y")
+    _finish([ax], "xy")
+    for system, at in {
+        "glass": (60, 0.16), "underparameterised": (900, 0.3), "regularised": (1500, 0.0032),
+        "overparameterised": (500, 1.6e-4),
+    }.items():  # fmt: skip
+        if system in data.system.values:
+            _say(ax, *at, system, COLOURS[system])
+    return fig
+
 
 descents = partial(
-    figures.lines,
-    x="calls",
-    by="system",
-    log="xy",
-    x_label="evaluations of energy and gradient",
-    y_label=r"distance gone ($\sigma_{AA}$, or $\sigma$ of weights)",
+    _descents,
     alt="Distance gone over evaluations: the glass stops after a hundred or so; regularised and underparameterised "
     "networks go on; the overparameterised network does not move.",
 )
-"""Distance gone in a descent over the ``calls`` of energy and gradient, by system."""

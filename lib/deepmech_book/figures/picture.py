@@ -109,7 +109,7 @@ class Picture:
         Height in inches of 100 CSS pixels, unless ``draw`` sets it; the width is :data:`~deepmech.plots.style.WIDTH`,
         unless ``draw`` makes the figure narrower.
     figure : str, optional
-        Registry id of the figure this picture reproduces, such as ``"A.3"``.
+        Registry id of the figure this picture reproduces, such as ``"A.3"``; of several, with blanks between.
 
     Attributes
     ----------
@@ -201,7 +201,7 @@ class Picture:
         """Write SVG and numbers into ``folder``; the stem of their names is a number in the order of showing."""
         folder.mkdir(parents=True, exist_ok=True)
         number = len(list(folder.glob("*.svg"))) + 1
-        stem = f"{number:02d}" + (f"-{self.figure}" if self.figure else "")
+        stem = f"{number:02d}" + (f"-{self.figure.split()[0]}" if self.figure else "")
         self.save(folder / f"{stem}.svg")
         # Sketches show no numbers.
         if self.data and sum(array.size for array in self.data.values()) <= LONG:
@@ -217,7 +217,7 @@ class Picture:
             "text/plain": self.alt,
         }
         if self.figure is not None:
-            bundle[RECORD] = {"figure": self.figure}
+            bundle[RECORD] = [{"figure": name} for name in self.figure.split()]
         return bundle
 
 

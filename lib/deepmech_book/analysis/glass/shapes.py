@@ -21,7 +21,6 @@ from deepmech.core import specs
 from deepmech.core.estimates import Estimate, estimate
 from deepmech.core.random import Stream
 from deepmech.metrics.glass import MOTILITY_EDGES, mixture_non_gaussian
-from deepmech.plots.style import format_number
 from deepmech_book.analysis.glass import phases, regimes
 from deepmech_book.analysis.glass.dips import DipTest, dip, dip_test, unbinned
 from deepmech_book.sweeps.glass import walks
@@ -158,17 +157,17 @@ def coldest_alphas(runs: Mapping[str, xr.Dataset]) -> tuple[xr.DataArray, xr.Dat
     Returns
     -------
     tuple of DataArray
-        Means over runs, over ``phase``, ``kind`` (one: networks) and ``time``.
+        Means over runs, over ``phase``, ``temperature`` (the lowest of each) and ``time``.
     """
     found, null = {}, {}
     for phase, run in runs.items():
-        alpha = alphas(run).mean("seed").sel(temperature=phases.coldest(run), drop=True)
-        found[phase], null[phase] = (alpha[name].expand_dims(kind=["networks"]) for name in ("all", "mixture"))
+        alpha = alphas(run).mean("seed").sel(temperature=[phases.coldest(run)])
+        found[phase], null[phase] = alpha["all"], alpha.mixture
     return phases.panels(found), phases.panels(null)
 
 
 def alpha_panels(runs: Mapping[str, xr.Dataset]) -> tuple[xr.DataArray, xr.DataArray]:
-    """α₂ at the highest, a middle and the lowest temperature, and that of Gaussian groups, a panel each (Fig. 7(a-c)).
+    """α₂ at the highest, a middle and the lowest temperature, and that of Gaussian groups, by phase (Fig. 7(a-c)).
 
     Parameters
     ----------
@@ -178,15 +177,13 @@ def alpha_panels(runs: Mapping[str, xr.Dataset]) -> tuple[xr.DataArray, xr.DataA
     Returns
     -------
     tuple of DataArray
-        Means over runs, over ``phase`` (phase and temperature), ``kind`` (one: networks) and ``time``.
+        Means over runs, over ``phase``, ``temperature`` and ``time``; nan at a temperature that a phase does not show.
     """
     found, null = {}, {}
     for phase, run in runs.items():
         alpha = alphas(run).mean("seed").sortby("temperature", ascending=False)
-        for k in (0, alpha.sizes["temperature"] // 2, -1):
-            one = alpha.isel(temperature=k, drop=True).expand_dims(kind=["networks"])
-            title = f"{phase[:5]}., $T$ = {format_number(float(alpha.temperature[k]))}"
-            found[title], null[title] = one["all"], one.mixture
+        three = alpha.isel(temperature=[0, alpha.sizes["temperature"] // 2, -1])
+        found[phase], null[phase] = three["all"], three.mixture
     return phases.panels(found), phases.panels(null)
 
 
