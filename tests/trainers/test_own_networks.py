@@ -208,7 +208,10 @@ BASES = {
     SingleSample: {"iterations": 3}, Dynamics: {"width": 3, "hidden": 1},
     Preparation: {"sgd_steps": 3, "descent_steps": 1},
 }  # fmt: skip
-LONG = ("epochs", "iterations", "sgd_steps", "descent_steps", "slow_steps", "depth", "width", "hidden", "channels")
+LONG = (
+    *("epochs", "iterations", "sgd_steps", "descent_steps", "slow_steps"),
+    *("depth", "width", "hidden", "channels", "convolutions"),
+)
 FIELDS = [(kind, field.name) for kind in BASES for field in fields(kind)]
 
 
