@@ -206,8 +206,10 @@ def _name_curves(
     ends = _together(sorted(ends, key=lambda one: -float(one.share[1])), np.inf, GAP)
     told = []
     for k, one in enumerate(ends):
+        one.curves.sort(key=list(names).index)  # "a to b" names all between
+        colour = one.colour if len(one.curves) < 3 else LIGHT.muted
         words = prefix * (few or one.curves[0] == "0" or (not crossing and k == 0)) + one.words
-        told.append((one.places[0][0], float(np.mean([y for _, y in one.places])), words, one.colour))
+        told.append((one.places[0][0], float(np.mean([y for _, y in one.places])), words, colour))
     if told:
         end_labels(ax, told, height)
 
@@ -946,7 +948,7 @@ def _by_decay(data: xr.DataArray, *, log: str = "", paper: float | None = None, 
     _say(ax, left, 0.5, "the origin: ½", ha="left")
     if paper is not None:
         ax.axvline(paper, color=LIGHT.muted, lw=1.2, ls=":")
-        _say(ax, paper * 1.04, low + 0.04 * (0.5 - low), "the paper's", LIGHT.muted, ha="left")
+        _say(ax, paper * 1.04, low + 0.04 * (0.5 - low), r"the paper's $\lambda$", LIGHT.muted, ha="left")
     ax.plot([], [], color="#8b95a1", lw=1.2, label="single networks")
     ax.plot([], [], color=style.categories(1)[0], lw=3, label="mean of all")
     ax.legend(loc="lower right" if not log else "center left")
