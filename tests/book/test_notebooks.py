@@ -1,5 +1,6 @@
 """How the book is executed: what is executed, what is reused, what a failure or a kill leaves behind."""
 
+import asyncio
 import json
 import os
 import random
@@ -8,15 +9,24 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
 from functools import partial
+from pathlib import Path
 
 import psutil
 import pytest
 from miniature import notebook_text, write_notebooks
 
-from deepmech_book.build import execution, keys, notebooks
+from deepmech_book.build import execution, kernels, keys, notebooks
 from deepmech_book.build.sources import BookError, Checkout
+
+pytestmark = pytest.mark.usefixtures("light")
+
+
+@pytest.fixture
+def light(monkeypatch):
+    """These pages import next to nothing; neither has the process to do that their kernels are forked from."""
+    monkeypatch.setattr(kernels, "__name__", "few_shared")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path(__file__).parent), *sys.path]))
 
 
 def run(checkout, *arguments, **options):
@@ -96,12 +106,21 @@ print(np.get_printoptions()["precision"] == 2, math.pi == 3, hasattr(deepmech, "
 print(random.random(), np.random.rand(), os.getsid(0))"""
 
 
-def test_no_page_sees_what_another_did(checkout):
-    """Its modules, its environment, its settings, its random state and its processes."""
+def test_no_page_sees_what_another_did(checkout, monkeypatch):
+    """Its modules, its environment, its settings, its random state and its processes: also where kernels are forks."""
+    monkeypatch.undo()  # forks of a process that has imported what pages share
     write_notebooks(checkout, **{name: notebook_text(SPOILS if name == "a" else LOOKS) for name in "abc"})
     found = [outputs(page_run).split() for name, page_run in run(checkout, jobs=1)[0].items() if name != "springs/a"]
     assert [words[:-3] for words in found] == 2 * [9 * ["False"]]
     assert not set(found[0][-3:]) & set(found[1][-3:]), "random states and sessions of their own"
+
+
+def test_a_kernel_that_ends_before_it_is_told_to_is_not_missed():
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    forked = kernels.Forked(None)
+    forked.process, forked.pgid = kernels.Kernel(process.pid), process.pid
+    process.wait()
+    asyncio.run(forked.send_signal(signal.SIGTERM))
 
 
 def test_a_failure_is_told_and_spoils_nothing_else(checkout):
@@ -188,15 +207,6 @@ def descendants(process):
         return []
 
 
-def kernels(process):
-    """Of what a build has started its kernels; it starts other programs for a moment."""
-    found = []
-    for one in descendants(process):
-        with suppress(psutil.Error):
-            found += [one] * ("ipykernel_launcher" in one.cmdline())
-    return found
-
-
 @pytest.mark.slow
 def test_killed_at_random_points(checkout):
     """Nothing half-made is trusted, nothing keeps running, and the next run completes the work."""
@@ -223,8 +233,9 @@ def test_a_long_notebook_ends_with_the_build(checkout, ending):
     write_notebooks(checkout, a=notebook_text("import time\ntime.sleep(600)"))
     process = start(checkout)
     deadline = time.monotonic() + 120
-    while not (family := kernels(process)) and time.monotonic() < deadline:
+    while not descendants(process) and time.monotonic() < deadline:
         time.sleep(0.1)
+    family = descendants(process)
     assert family, "the notebook's kernel"
     process.send_signal(ending)
     _, told = process.communicate(timeout=15)

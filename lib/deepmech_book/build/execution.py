@@ -15,14 +15,12 @@ import tempfile
 import urllib.parse
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path
 from textwrap import indent
 from typing import Any
 
 import nbformat
 import papermill
-import psutil
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from papermill.clientwrap import PapermillNotebookClient
 from papermill.engines import Engine, papermill_engines
@@ -31,6 +29,7 @@ from traitlets.config import Config
 from deepmech.core import provenance
 from deepmech.sweeps.store import write_whole
 from deepmech_book.build import keys
+from deepmech_book.build.kernels import MARK, SAID, Forked, Server, end
 from deepmech_book.build.sources import BookError, Checkout, Source, format_duration, replace_parameters, short
 
 __all__ = [
@@ -51,10 +50,6 @@ FIGURES = "figures"
 WIDGET = "application/vnd.jupyter.widget-view+json"
 #: Characters of a line, and of an output, that a page shows: to colour one line, Sphinx takes the square of its length.
 LINE, TEXT = 5_000, 200_000
-#: The variable by which processes of a page are known, whatever became of their parents.
-MARK = "DEEPMECH_PAGE"
-#: The file beside a kernel's connection that takes what it writes past its cells' outputs.
-SAID = "said"
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 _running: set[str] = set()
 
@@ -64,12 +59,18 @@ class NotebookFailed(Exception):
 
 
 class Client(PapermillNotebookClient):
-    """Says in words why a notebook ended early."""
+    """Says in words why a notebook ended early, and lets a fork be its kernel."""
+
+    mark = ""
+    server: Server | None = None
 
     def create_kernel_manager(self) -> Any:
         manager = super().create_kernel_manager()
         # Of this Python, whatever another user or environment installed under the kernel's name.
         manager.kernel_spec.argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+        if self.server is not None:
+            how = {"kernel_id": self.mark, "kernel_spec": manager.kernel_spec}
+            manager.provisioner = Forked(self.server, parent=manager, **how)
         return manager
 
     def execute_cell(self, cell: Any, index: int, **how: Any) -> Any:
@@ -97,6 +98,7 @@ class BookEngine(Engine):
         client = Client(
             nb_man, kernel_name=kernel_name, timeout=seconds, startup_timeout=120, iopub_timeout=60, config=config
         )
+        client.mark, client.server = environment[MARK], kwargs["server"]
         with (folder / SAID).open("wb") as said:
             return client.execute(env=environment, cwd=str(kwargs["root"]), stdout=said, stderr=said)
 
@@ -108,15 +110,7 @@ logging.getLogger("papermill").setLevel(logging.ERROR)  # parameters have been c
 def stop() -> None:
     """End all kernels of this process."""
     for mark in list(_running):
-        _end(mark)
-
-
-def _end(mark: str) -> None:
-    """End all processes of a page: its kernel, and what cells started, in sessions of their own too."""
-    for process in psutil.process_iter():
-        with suppress(psutil.Error, OSError):
-            if process.environ().get(MARK) == mark:
-                process.kill()
+        end(mark)
 
 
 def execute(
@@ -127,17 +121,19 @@ def execute(
     target: Path,
     environment: Mapping[str, str],
     seconds: int | None = None,
+    server: Server | None = None,
 ) -> str:
     """Execute one notebook in the root of its checkout, and keep it as the file ``target`` beside its figures; returns
     what it wrote to standard error, which is left out of the file.
 
     ``parts`` is what the notebook is made of, and the file says if that changed meanwhile; ``environment`` are
-    variables of its kernel beside those of this process, and a cell may take ``seconds``. A NotebookFailed if
-    a cell raises or is stopped, if the result cannot be kept, or is not fit to print (:func:`check`).
+    variables of its kernel beside those of this process, and a cell may take ``seconds``. The kernel is a fork of
+    ``server``'s process, or without one a process of its own. A NotebookFailed if a cell raises or is stopped, if the
+    result cannot be kept, or is not fit to print (:func:`check`).
     """
     with tempfile.TemporaryDirectory(prefix="deepmech-", ignore_cleanup_errors=True) as temporary:
         folder = Path(temporary)
-        notebook = _executed(checkout.root, source, parameters, folder, environment, seconds)
+        notebook = _executed(checkout.root, source, parameters, folder, environment, seconds, server)
         stderr = _tidy(source, notebook, parameters)
         check(notebook, places(checkout.root))
         drawn, figures = folder / "drawn", folder / FIGURES
@@ -179,6 +175,7 @@ def _executed(
     folder: Path,
     own: Mapping[str, str],
     seconds: int | None,
+    server: Server | None,
 ) -> dict[str, Any]:
     """What papermill makes of a notebook (nbformat 4 JSON); ``folder`` takes temporary files and figures."""
     # Profiles and start-up files of the user's own IPython must not change what the book says.
@@ -191,6 +188,7 @@ def _executed(
         done = papermill.execute_notebook(
             written, out, parameters, kernel_name="python3", progress_bar=False, engine_name="deepmech",
             execution_timeout=seconds, environment={**os.environ, **own, **alone, **folders}, root=root, folder=folder,
+            server=server,
             request_save_on_cell_execute=False,  # it would be written twice per cell, with all pictures so far
         )  # fmt: skip
     except papermill.PapermillExecutionError as error:
@@ -204,7 +202,7 @@ def _executed(
         _require_no_lost_output(said)
         raise
     finally:
-        _end(alone[MARK])
+        end(alone[MARK])
         _running.discard(alone[MARK])
     _require_no_lost_output(said)
     return json.loads(nbformat.writes(done))

@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 # The build itself does not reach into notebooks, except through these files.
-_BUILD = tuple(f"deepmech_book/build/{name}.py" for name in ("execution", "sources"))
+_BUILD = tuple(f"deepmech_book/build/{name}.py" for name in ("execution", "kernels", "sources"))
 
 
 def tree_digest(folder: Path, keep: Any = lambda relative: True) -> str:

@@ -127,20 +127,25 @@ def executions(
     # Where stored results lie, and where long sweeps keep what they have computed.
     where = {"DEEPMECH_RESULTS": checkout.book / "results", "DEEPMECH_STORES": checkout.generated / ".stores"}
     environment = {**thread_limits(provenance.cores() // jobs), **{k: str(v) for k, v in where.items()}}
-    from deepmech_book.build import execution  # slow to import, and a book that is up to date does without
+    from deepmech_book.build import kernels  # slow to import, and a book that is up to date does without
+
+    # What all pages share takes longer to import than what one needs.
+    server = kernels.Server(environment) if kernels.FORKS and len(todo) > 1 else None
 
     def execute(words: str, target: Path, page_run: PageRun) -> PageRun:
         say(f"{words} starts")
         minutes = cell_minutes or (CELL_MINUTES if page_run.parameters["profile"] == "quick" else 0)
         seconds = max(1, round(60 * minutes)) if minutes else None
         what = Checkout(checkout.root), page_run.source, page_run.parameters, page_run.parts, target
-        if stderr := execution.execute(*what, environment, seconds):
+        if stderr := execution.execute(*what, environment, seconds, server):
             say(f"{words} wrote to standard error (left out of the page):\n{stderr.rstrip()}")
         return replace(page_run, notebook=keys.executed(target), fresh=True)
 
     pool, failures = ThreadPoolExecutor(jobs), []
     futures: dict[Future[PageRun], str] = {}
     try:
+        from deepmech_book.build import execution  # papermill, while the server imports what pages need
+
         futures = {pool.submit(execute, words, *what): words for words, what in todo.items()}
         for number, future in enumerate(completed(futures), 1):
             words = futures[future]
@@ -161,6 +166,8 @@ def executions(
         while not all(future.done() for future in futures):
             execution.stop()
             time.sleep(0.1)
+        if server is not None:
+            server.close()
     if failures:
         many, reports = f"{len(failures)} of {len(todo)} notebooks", "\n\n".join(failures)
         raise BookError(f"{many} failed; the others' results are kept\n\n{reports}")
