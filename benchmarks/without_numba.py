@@ -21,7 +21,8 @@ def install(always: bool = False) -> bool:
     if not always and importlib.util.find_spec("numba") is not None:
         return False
     names = (
-        "numba numba.core numba.core.config numba.core.cgutils numba.extending numba.np numba.np.arrayobj numba.types"
+        "numba numba.core numba.core.config numba.core.cgutils numba.core.event numba.extending numba.np "
+        "numba.np.arrayobj numba.types"
     )
     for name in (*names.split(), "llvmlite", "llvmlite.ir"):
         sys.modules[name] = _Anything(name)
@@ -32,6 +33,7 @@ def install(always: bool = False) -> bool:
     numba: Any = sys.modules["numba"]
     numba.njit = lambda *found, **options: found[0] if found else (lambda function: function)
     numba.prange = range
+    sys.modules["numba.core.event"].Listener = object  # type: ignore[attr-defined]
     sys.modules["numba.extending"].intrinsic = lambda *found, **how: found[0] if found else (lambda function: function)  # type: ignore[attr-defined]
     from deepmech.core import random
 
