@@ -854,6 +854,8 @@ def _fluctuations(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -> F
     ax.set(xlabel="$t$ (steps)", ylabel=r"$\chi_4$", ylim=(0, None))
     ax.grid(axis="y")
     _finish([ax], "x")
+    if bool(data.isnull().all()):  # one network alone does not fluctuate, and has no peak to be named at
+        return fig
     top = float(data.max())
     ax.set_ylim(0, 1.18 * top)
     groups: list[list[Any]] = []
