@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -120,7 +121,9 @@ def test_a_kernel_that_ends_before_it_is_told_to_is_not_missed():
     forked = kernels.Forked(None)
     forked.process, forked.pgid = kernels.Kernel(process.pid), process.pid
     process.wait()
-    asyncio.run(forked.send_signal(signal.SIGTERM))
+    # In a thread of its own: a browser of the tests before may have left a loop running in this one.
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(asyncio.run, forked.send_signal(signal.SIGTERM)).result()
 
 
 def test_a_failure_is_told_and_spoils_nothing_else(checkout):
