@@ -91,10 +91,10 @@ def equations_markdown(entry: Callable[[str, str], str | None]) -> str:
         if apart := printed[paper].keys() ^ by_number.keys():
             raise ValueError(f"equations.yml and docstrings differ in paper {paper}: {', '.join(sorted(apart))}")
         rows = (
-            (number, f"${printed[paper][number][1]}$", printed[paper][number][0], "<br>".join(map(linked, names)))
+            (number, printed[paper][number][0], f"${printed[paper][number][1]}$", "<br>".join(map(linked, names)))
             for number, names in by_number.items()
         )
-        return _table(("Eq.", "in print", "what it is", "object in the library"), rows, "--:")
+        return _table(("Eq.", "what it is", "in print", "object in the library"), rows, "--:")
 
     printed = registry.written(files(__package__).joinpath("equations.yml").read_text(encoding="utf-8"))
     cited = citations()
