@@ -34,7 +34,7 @@ def bends(made: xr.Dataset, batches: xr.Dataset) -> Measurement:
     bend = made["curvature"]
     kinds = {
         "dropout": bend.sel(training="dropout", drop=True),
-        "large steps, as printed": batches["curvature"].isel(batch=-1, drop=True),
+        "steps of 0.01, one sample each": batches["curvature"].isel(batch=-1, drop=True),
         "much larger steps": bend.sel(training="large steps", drop=True),
     }
     quiet = bend.sel(training="small steps", drop=True)
