@@ -196,8 +196,10 @@ def _name_curves(
         (crossing if falls else ends).append(_Name([name], colour, middle, places))
     crossing = _together(crossing, 0.054, np.inf)
     for k, one in enumerate(crossing):
-        place, side = one.places[k % 2], "left" if one.share[0] < 0.14 else "center"
-        _say(ax, *place, prefix * (k == 0) + one.words, one.colour, ha=side)
+        words = prefix * (k == 0) + one.words
+        half = len(re.sub(r"[${}_^]", "", words)) * 0.55 * SMALL / 72 / 2 / 2.3  # of axes 2.3 inches wide
+        side = "left" if one.share[0] < max(0.14, half) else "center"
+        _say(ax, *one.places[k % 2], words, one.colour, ha=side)
     if near:
         for one in _together(ends, 0.15, 0.15):
             _say(ax, one.places[0][0] * 1.25, one.places[0][1], one.words, one.colour, ha="left")
