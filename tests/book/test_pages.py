@@ -96,7 +96,10 @@ class Visit:
     def open(self, page: str):
         self.tab.goto(self.served.url + page)
         # All that a page does by itself: MathJax draws formulas, Font Awesome icons; some time later on a busy machine.
-        self.tab.wait_for_function(DRAWN, arg=page != "404.html")  # which stands alone, without the theme
+        try:
+            self.tab.wait_for_function(DRAWN, arg=page != "404.html")  # which stands alone, without the theme
+        except TimeoutError:
+            pytest.fail(f"{page}: a formula or an icon is not drawn")
         return self.tab
 
     def fits(self, page: str, screen: dict[str, int]) -> None:
