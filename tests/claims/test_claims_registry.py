@@ -84,6 +84,8 @@ def test_a_malformed_rule_is_refused(entry):
         ("- {id: A.1, id: A.2}", "'id' is set twice"),
         ("- {id: A.1, statment: x}", "A.1: unknown field 'statment'"),
         ("- {id: A.1, statement: 3}", "A.1: statement must be words"),
+        ("A.1: {says: 3}", "A.1: statement must be words"),
+        ("A.1: {said: x}", "A.1: unknown field 'said'"),
         ("- {id: A.1, figure: A.3}", "A.1: .* missing"),
         ("- !!python/name:os.system x", "cannot be read"),
     ],
@@ -114,6 +116,11 @@ def test_what_shows_an_erratum_is_there():
 def test_every_claim_of_a_page_with_a_module_has_one_function_in_it():
     room = Path(functions.__file__).parent
     pages = {path.relative_to(room).with_suffix("").as_posix() for path in room.glob("*/[a-z]*.py")}
+    moved = {
+        p.relative_to(room.parent).with_suffix("").as_posix() for p in room.parent.glob("*/*.yml") if p.parent != room
+    }
+    assert not pages & moved, "a page has one place"
+    pages |= moved
     asked: dict[str, set[str]] = {}
     for claim in claims.claims().values():
         asked.setdefault(claim.page, set()).add(claim.id)

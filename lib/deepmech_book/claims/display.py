@@ -101,6 +101,7 @@ def facts(claim: Claim, record: Record) -> list[tuple[str, str]]:
         found.append(("because", why))
     if late := claim.after_seeing:
         found.append(("chosen after the number was seen", late))
+    found += [("history", words) for words in claim.history]
     if answer := claim.answered(record["verdict"]):
         found.append(("the authors", f"could answer: {answer}"))
     found += [("how", claim.measure), ("where", claim.where)]

@@ -65,15 +65,12 @@ def functions_of(page: str) -> Mapping[str, ClaimFunction]:
     ValueError
         If two functions have one id, or the page has no module.
     """
-    name = f"{__package__}.{page.replace('/', '.')}"
-    try:
-        module = import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name and name.startswith(error.name):
-            raise ValueError(
-                f"claims of the page {page!r} have no functions; add the module {name} with one for each of its claims"
-            ) from None
-        raise
+    name = f"{__package__.rpartition('.')[0]}.{page.replace('/', '.')}"
+    module = _imported(name) or _imported(f"{__package__}.{page.replace('/', '.')}")
+    if module is None:
+        raise ValueError(
+            f"claims of the page {page!r} have no functions; add the module {name} with one for each of its claims"
+        )
     found: dict[str, ClaimFunction] = {}
     for function in vars(module).values():
         for one in function.ids if isinstance(function, ClaimFunction) else ():
@@ -81,6 +78,16 @@ def functions_of(page: str) -> Mapping[str, ClaimFunction]:
                 raise ValueError(f"{name}: two functions measure {one}; leave one of them")
             found[one] = function
     return found
+
+
+def _imported(name: str) -> Any:
+    """A module, or None where there is none."""
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name and name.startswith(error.name):
+            return None
+        raise
 
 
 def measure(name: str, *runs: Any, seeds: int | None = None, **named: Any) -> Entry:
@@ -108,7 +115,7 @@ def measure(name: str, *runs: Any, seeds: int | None = None, **named: Any) -> En
     page = registry.claim(name).page
     functions = functions_of(page)
     if name not in functions:
-        raise ValueError(f"claim {name} has no function; mark one with @measures({name!r}) in claims/{page}.py")
+        raise ValueError(f"claim {name} has no function; mark one with @measures({name!r}) in {page}.py")
     return judged(name, functions[name](*runs, **named), seeds)
 
 

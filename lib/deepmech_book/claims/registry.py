@@ -20,6 +20,10 @@ PAPERS = {
     "B": "Imitating deep learning dynamics (Zhang, Wang, Su)",
     "C": "How glassy are neural networks? (Kerr Winter, Janssen)",
 }
+CHAPTERS = ("spring_block", "elastic_sde", "glass", "beyond")
+"""Folders of ``deepmech_book`` in which pages stand, each beside what its claims say: ``glass/displacement.yml``."""
+SHORT = {"says": "statement", "rival": "against"}
+"""What fields of a claim are called there."""
 
 
 @dataclass(frozen=True)
@@ -54,10 +58,11 @@ class Claim(Numbered):
 
     ``kind`` is ``check`` where it says no more than that a program obeys its formula, and ``erratum``, which its id
     says, of errata and remarks of ours; both are counted apart from the papers' claims. ``figure`` is left out where
-    the id begins with it, ``page`` where it is that of the figure. ``answer`` is what
-    the authors could reply where it does not hold, shown beside that verdict. ``after_seeing`` says what of its rule,
-    null or interval was chosen after the number had been seen. ``ours`` are claims that no sentence of a
-    paper makes, counted apart. Pages show a ``main`` claim as a card, the others as rows of a table.
+    the id begins with it, ``page`` where it is that of the figure. ``answer`` is what the authors could reply where it
+    does not hold, shown beside that verdict. ``history`` says of its rule, null and interval what was chosen when:
+    ``rule first``, ``frozen: commit``, or ``changed date: what; number known`` (older entries: ``after_seeing``).
+    ``ours`` are claims that no sentence of a paper makes, counted apart. Pages show a ``main`` claim as a card, the
+    others as rows of a table.
     """
 
     where: str
@@ -72,6 +77,7 @@ class Claim(Numbered):
     expected: Any = None
     answer: str = ""
     after_seeing: str = ""
+    history: tuple[str, ...] = ()
     main: bool = False
     ours: bool = False
 
@@ -144,16 +150,17 @@ def written(text: str) -> Any:
         raise ValueError(f"cannot be read as YAML ({error})") from None
 
 
-def read(name: str, kind: Any, *headings: str, **told: Any) -> list[Any]:
-    """The entries of a registry's file beside this module, each with fields of ``kind`` only; lists become tuples.
+def read(name: str, kind: Any, *headings: str, room: str = __package__, **told: Any) -> list[Any]:
+    """The entries of a registry's file in a room, each with fields of ``kind`` only; lists become tuples.
 
-    Entries may stand under headings, which are their fields of these names; ``told`` are fields that all have. A
-    ValueError names the file, and the entry that does not fit.
+    Entries stand in a list, or under their ids, where words of :data:`SHORT` are fields, too; a list may stand under
+    headings, which are its fields of these names. ``told`` are fields that all have. A ValueError names the file, and
+    the entry that does not fit.
     """
     known = {f.name: f.type for f in fields(kind)}
     place, made = name, []
     try:
-        for entry in _beneath(written(files(__package__).joinpath(name).read_text(encoding="utf-8")), headings, told):
+        for entry in _beneath(written(files(room).joinpath(name).read_text(encoding="utf-8")), headings, told):
             place = f"{name}, {entry.get('id', next(iter(entry.values())))}"
             if strange := sorted(set(entry) - set(known)):
                 raise ValueError(f"unknown field {strange[0]!r}; known: {sorted(known)}")
@@ -167,7 +174,10 @@ def read(name: str, kind: Any, *headings: str, **told: Any) -> list[Any]:
 
 def _beneath(entries: Any, headings: Sequence[str], told: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """The entries beneath their headings, with what the headings say as fields."""
-    if not headings:
+    if not headings and isinstance(entries, dict):
+        for name, entry in entries.items():
+            yield {"id": name, **{SHORT.get(word, word): said for word, said in entry.items()}, **told}
+    elif not headings:
         yield from ({**entry, **told} for entry in entries)
     else:
         for heading, inside in entries.items():
@@ -190,9 +200,16 @@ def figures() -> Mapping[str, Figure]:
 
 @cache
 def claims() -> Mapping[str, Claim]:
-    """All claims by id: those of ``claims_*.yml``, paper by paper."""
-    named = sorted(entry.name for entry in files(__package__).iterdir() if entry.name.startswith("claims_"))
-    return by_id([c for name in named for c in read(name, Claim)])
+    """All claims by id, figure by figure: those of ``claims_*.yml``, and of chapters' folders."""
+    rooms = {__package__: "claims_", **{f"{__package__.rpartition('.')[0]}.{chapter}": "" for chapter in CHAPTERS}}
+    found = []
+    for room, begin in rooms.items():
+        names = sorted(e.name for e in files(room).iterdir() if e.name.startswith(begin) and e.name.endswith(".yml"))
+        for name in names:
+            page = {} if begin else {"page": f"{room.rpartition('.')[2]}/{name.removesuffix('.yml')}"}
+            found += read(name, Claim, room=room, **page)
+    order = list(figures())
+    return by_id(sorted(found, key=lambda claim: order.index(claim.figure)))
 
 
 def unknown(name: str, table: Mapping[str, Any], kind: str) -> str:

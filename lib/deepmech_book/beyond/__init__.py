@@ -1,0 +1,1 @@
+"""Chapter beyond the papers: its experiments, and of each page numbers and claims."""
