@@ -255,7 +255,16 @@ def _tidy(source: Source, notebook: dict[str, Any], parameters: dict[str, Any]) 
                 output["data"]["text/plain"] = readable(output["data"]["text/plain"])
             if "text/html" in output.get("data", {}):
                 output["data"].pop(WIDGET, None)
+                _say(output["data"], cell["metadata"].get("mystnb", {}).get("image", {}).get("alt", ""))
     return stderr
+
+
+def _say(shown: dict[str, Any], alt: str) -> None:
+    """Puts what the metadata of a cell say of its picture into the picture, if it does not say anything itself."""
+    drawn, words = "".join(shown["text/html"]), " ".join(alt.split())
+    if words and '<div class="deepmech-picture' in drawn and ' alt="" ' in drawn:
+        shown["text/html"] = drawn.replace(' alt="" ', f' alt="{html.escape(words)}" ', 1)
+        shown["text/plain"] = words
 
 
 def readable(text: str | list[str]) -> str:
@@ -298,7 +307,8 @@ def check(notebook: dict[str, Any], machine: re.Pattern[str]) -> None:
         wrong = [f"its output is an error\n{error}" for error in errors]
         if figure and not drawn:
             wrong.append("a figure was announced (mystnb: figure), but the cell shows no picture")
-        if figure and not all("".join(b.get("text/plain", "")).strip() for b in drawn):
+        wordless = [b for b in drawn if ' alt="" ' in "".join(b.get("text/html", ""))]
+        if wordless or (figure and not all("".join(b.get("text/plain", "")).strip() for b in drawn)):
             wrong.append("the picture has no text that stands for it (alt text)")
         if any(WIDGET in b for b in bundles):
             wrong.append("a widget without a static form (text/html) is dead on a page")

@@ -104,7 +104,8 @@ class Picture:
         ``draw(figure)`` puts artists on an empty :class:`matplotlib.figure.Figure` in the light theme, which dark pages
         turn round.
     alt : str
-        What the picture shows, for readers who do not see it. Mandatory.
+        What the picture shows, for readers who do not see it; None where the cell that shows it says so in its metadata
+        (``mystnb: image: alt``), from where the build puts it into the picture.
     height : float
         Height in inches of 100 CSS pixels, unless ``draw`` sets it; the width is :data:`~deepmech.plots.style.WIDTH`,
         unless ``draw`` makes the figure narrower.
@@ -119,7 +120,7 @@ class Picture:
     Raises
     ------
     ValueError
-        If ``alt`` is missing or says nothing.
+        If ``alt`` says nothing.
 
     Examples
     --------
@@ -129,13 +130,13 @@ class Picture:
     """
 
     def __init__(
-        self, draw: Callable[[Figure], Any], *, alt: str, height: float = 4.2, figure: str | None = None
+        self, draw: Callable[[Figure], Any], *, alt: str | None, height: float = 4.2, figure: str | None = None
     ) -> None:
-        if not isinstance(alt, str) or len(alt.split()) < 3:
+        if alt is not None and (not isinstance(alt, str) or len(alt.split()) < 3):
             raise ValueError(f"Picture.alt = {alt!r}: must say in a sentence what the picture shows")
         if figure is not None and not isinstance(figure, str):
             raise ValueError(f"Picture.figure = {figure!r}: must be a registry id such as 'A.3', or None")
-        self.draw, self.alt, self.height, self.figure = draw, " ".join(alt.split()), height, figure
+        self.draw, self.alt, self.height, self.figure = draw, " ".join((alt or "").split()), height, figure
         self.data: xr.Dataset | None = None
         self.kind = "deepmech-picture"
         self._encoded = functools.lru_cache(maxsize=None)(self._encode)
@@ -230,7 +231,7 @@ def pictured(draw: Callable[..., Any]) -> Callable[..., Picture]:
     on_axes = "ax" in signature.parameters
 
     @functools.wraps(draw)
-    def picture(*args: Any, alt: str = "", figure: str | None = None, **how: Any) -> Picture:
+    def picture(*args: Any, alt: str | None = None, figure: str | None = None, **how: Any) -> Picture:
         if args and isinstance(args[0], Estimate):
             args, how = (args[0].value, *args[1:]), {**how, "interval": args[0].interval}
 
