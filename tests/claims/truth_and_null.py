@@ -14,40 +14,19 @@ judge them::
         pairs.check(claim)
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import count, islice
-from math import log
 from typing import Any
 
 import numpy as np
 
 from deepmech_book import claims
 from deepmech_book.claims.rules import HOLDS
+from pairs import too_often
 
 Maker = Callable[[bool, np.random.Generator], Mapping[str, Any]]
 FairMaker = Callable[[np.random.Generator], Mapping[str, Any]]
-
-#: Of claims whose intervals cover as they state this share is refused by chance.
-BY_CHANCE = 1e-4
-
-
-def too_often(holds: Iterable[bool], usual: float, told: float, missed: float) -> str:
-    """Whether draws hold too often: how many of how many did, or nothing.
-
-    Wald's sequential test (Ann. Math. Stat. 16, 117, 1945): draws are taken until it is clear that they do not hold in
-    a share ``told``, of which the share ``missed`` is not told, or that they hold more often than in ``usual``. For the
-    same certainty as a fixed number of draws it takes less than half of them.
-    """
-    ratio, held = 0.0, 0
-    for n, one in enumerate(holds, 1):
-        held += one
-        ratio += log(told / usual) if one else log((1 - told) / (1 - usual))
-        if ratio >= -log(BY_CHANCE):
-            return f"{held} of {n}"
-        if ratio <= log(missed):
-            return ""
-    raise AssertionError("the draws ended before it was clear")
 
 
 class Pairs:
