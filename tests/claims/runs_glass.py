@@ -1,6 +1,7 @@
 """Walks whose every time is known in closed form: heat, and a steady slide of each weight at a speed of its own."""
 
 import json
+from functools import cache
 
 import numpy as np
 import xarray as xr
@@ -55,8 +56,13 @@ def sliding_run(
         "diverged": (tuple(coords)[:2], np.zeros(shape[:2], bool)),
         "loss": (tuple(coords)[:4], np.broadcast_to(np.linspace(before, after, len(times)), (*shape, len(times)))),
     }
-    sweep = walks.standard(phase, "digits")
-    return xr.Dataset(data, coords, {"spec": json.dumps(sweep.to_json())})
+    return xr.Dataset(data, coords, {"spec": spec(phase)})
+
+
+@cache
+def spec(phase):
+    """What a result of a phase's walks says of its sweep; digits are read once."""
+    return json.dumps(walks.standard(phase, "digits").to_json())
 
 
 def slide_time(speed, window=1, level=0.9):

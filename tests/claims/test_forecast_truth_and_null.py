@@ -12,6 +12,7 @@ from deepmech_book.analysis.glass import phases
 from deepmech_book.claims.glass import forecast
 from deepmech_book.claims.registry import claim
 from deepmech_book.claims.rules import HOLDS
+from deepmech_book.glass.experiments import experiment
 from deepmech_book.sweeps.glass import forecasts, lennard_jones
 from deepmech_book.sweeps.glass.walks import RATE, diffusion
 from deepmech_book.sweeps.shipped import result
@@ -89,14 +90,14 @@ def walks():
 
 def test_the_papers_claims_read_the_same_on_walks_and_on_forecasts_that_are_right(walks):
     right = {phase: run.expand_dims(kind=["forecast"]) for phase, run in walks.items()}
-    table = forecast.of_forecasts(walks, right, result(lennard_jones.sweep()).sel(window=lennard_jones.CAGE))
+    table = forecast.of_forecasts(walks, right, result(experiment("glass-former")).sel(window=lennard_jones.CAGE))
     assert list(table["walks"]) == list(table["forecasts"])
 
 
 def test_free_walks_in_place_of_forecasts_satisfy_no_claim_on_the_landscape(walks):
     free = {phase: result(forecasts.forecasts(forecasts.fresh(phase))).sel(kind=["free walk"]) for phase in walks}
     free = {phase: said.assign_coords(kind=["forecast"]) for phase, said in free.items()}
-    table = forecast.of_forecasts(walks, free, result(lennard_jones.sweep()).sel(window=lennard_jones.CAGE))
+    table = forecast.of_forecasts(walks, free, result(experiment("glass-former")).sel(window=lennard_jones.CAGE))
     for name in ("C.2.cold_is_faster", "C.3.cold_flat", "C.8.ages"):
         row = table.loc[claim(name).statement].str.partition(":")[0]
         assert row["walks"] == HOLDS != row["forecasts"], row

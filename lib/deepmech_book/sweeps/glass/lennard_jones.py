@@ -7,39 +7,18 @@ of the mixture.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from deepmech.core.labels import over
 from deepmech.core.random import Stream
-from deepmech.sweeps import Sweep, to_records
-from deepmech.trainers.langevin import log_times
+from deepmech.sweeps import to_records
 from deepmech_book.sweeps.glass.binary_glass import BinaryGlass
 from deepmech_book.sweeps.policy import verification_policy
 
 CAGE, ESCAPE = 0.1, 0.3
 """Windows, in diameters of large particles: about how far a coordinate swings in its cage, and far outside of it."""
-
-
-def sweep(
-    temperatures: Sequence[float] = (1.0, 0.7, 0.55, 0.47),
-    n_seeds: int = 2,
-    waiting: int = 100_000,
-    steps: int = 300_000,
-) -> Sweep:
-    """The mixture over ``temperature`` and ``seed``, ``waiting`` steps after it was cooled, for ``steps`` more.
-
-    Examples
-    --------
-    >>> sweep().grid.shape
-    (4, 2)
-    """
-    cells = {"temperature": over("temperature", list(temperatures)), "seed": over("seed", range(n_seeds))}
-    times = [int(t) for t in log_times(steps, 8) if t >= 50]  # before that particles fly freely
-    return Sweep("glass-former", "glass.lennard_jones", cells, {"waiting": waiting, "times": times})
 
 
 def _begin(**fixed: Any) -> tuple[dict[str, Any], list[str]]:

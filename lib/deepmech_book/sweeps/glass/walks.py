@@ -9,7 +9,6 @@ silent, and the landscape, of fewer samples.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from inspect import signature
 from itertools import chain, pairwise
 from typing import Any
@@ -364,23 +363,6 @@ def sweeps(
                 f"temperatures = {given!r} of {phase} networks: this page speaks of {words}, too; add them"
             )
     return phases
-
-
-def batches(
-    dataset: str,
-    n_data: int,
-    width: int,
-    batch_sizes: Sequence[int],
-    n_seeds: int,
-    steps: int,
-    waiting: int,
-    preparation: dict[str, Any],
-) -> Sweep:
-    """Fig. 5(d): the regularised phase under stochastic gradient descent, over batch sizes."""
-    data = {"name": dataset, "n_data": n_data, "whiten": SETTINGS[dataset]["whiten"]}
-    like = phase_sweep("regularised", data, (0.0,), n_seeds, steps, (waiting,), preparation, width)
-    cells = {"seed": like.cells["seed"], "batch_size": over("batch_size", batch_sizes)}
-    return replace(like, name=f"glass-batches-{dataset}", cells=cells)
 
 
 def waited_weights(like: Sweep) -> Sweep:

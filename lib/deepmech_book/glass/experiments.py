@@ -1,0 +1,39 @@
+"""Experiments of this chapter: name, function of its cells, what varies, what is fixed."""
+
+from functools import partial
+
+from deepmech.trainers.langevin import log_times
+from deepmech_book.sweeps import experiments
+from deepmech_book.sweeps.glass import walks
+from deepmech_book.sweeps.glass.data import fingerprint
+
+
+def walked(dataset="mnist", n_data=60_000, phase="regularised", **fixed):
+    """A row of networks that walk; what it does not say is the paper's of its phase, times are those of the record."""
+    kind = walks.paper_networks(phase, dataset)
+    data = {"name": dataset, "n_data": n_data, "whiten": walks.SETTINGS[dataset]["whiten"]}
+    like = {"width": walks.width_for(kind, n_data), "regularisation": kind["regularisation"]}
+    fixed = {**like, "preparation": walks.PREPARATION, **fixed}
+    fixed["times"] = log_times(fixed["steps"] - min(fixed["waiting"]), 8).tolist()
+    fixed |= {"data": data, "waiting": list(fixed["waiting"]), "chi": [kind["chi"] * f for f in (1 / 7, 1, 7)]}
+    return {"name": f"{{}}-{dataset}", "compute": "glass.walks", "fixed": fixed, "data": fingerprint(**data)}
+
+
+def cooled(waiting, steps):
+    """A row of glass formers, recorded from 50 steps on: before that particles fly freely."""
+    times = [int(t) for t in log_times(steps, 8) if t >= 50]
+    return {"compute": "glass.lennard_jones", "fixed": {"waiting": waiting, "times": times}}
+
+
+BATCHES = {"batch_size": (1, 8, 32, 128)}
+LONG = {"steps": 1_000_000, "waiting": (20_000,)}
+EXPERIMENTS: dict[str, experiments.Row] = {
+    "glass-former": (
+        cooled,
+        {"temperature": (1.0, 0.7, 0.55, 0.47), "seed": range(2)},
+        {"waiting": 100_000, "steps": 300_000},
+    ),
+    "glass-batches": (walked, {"seed": range(2), **BATCHES}, LONG),
+    "glass-batches-free": (walked, {"seed": range(1), **BATCHES}, {**LONG, "regularisation": 0.0}),
+}
+experiment = partial(experiments.experiment, EXPERIMENTS)

@@ -1,0 +1,9 @@
+"""What stands at the axes of this chapter's pictures."""
+
+from functools import partial
+
+from deepmech_book import words
+
+WORDS = {"time": ("time $t$ since $t_w$", "steps"), "temperature": ("temperature $T$", "1")}
+"""Name and unit of what results of this chapter are over."""
+said = partial(words.said, WORDS)
