@@ -51,7 +51,6 @@ __all__ = [
     "separable_by_chance",
     "shapes",
     "share_separated",
-    "simplex_distance",
     "smoothing_windows",
     "tail_indices",
     "threshold",
@@ -89,23 +88,6 @@ distance_from_limit = partial(
     alt="Two nearly straight lines towards zero: error of the mean and variance, both in proportion to the step.",
 )
 """Distances of training in single steps from the differential equation, over ``step`` and ``of``."""
-
-# --- collapse ---------------------------------------------------------------------------------------------------------
-
-simplex_distance = partial(
-    figures.lines,
-    x="time",
-    by="inter",
-    label=r"$\beta$ = {}",
-    log="y",
-    points=False,
-    legend=True,
-    x_label="time $t$",
-    y_label="distance from a simplex",
-    alt="Two curves fall exponentially, for negative effects between classes; two stay of order one, for positive "
-    "ones.",
-)
-"""Distance of class means from a simplex, over ``time``, a curve for each effect between classes ``inter``."""
 
 # --- separation -------------------------------------------------------------------------------------------------------
 
