@@ -31,11 +31,8 @@ __all__ = [
     "before_and_after",
     "beside_free_walks",
     "curvatures",
+    "curves",
     "descents",
-    "displacement_nulls",
-    "displacement_powers",
-    "displacements",
-    "displacements_by_batch",
     "foretold_overlaps",
     "growth_after_waits",
     "kicks",
@@ -51,6 +48,7 @@ __all__ = [
     "overlaps",
     "overlaps_in_wells",
     "paths",
+    "plain",
     "planes",
     "planes_of_one_scale",
     "susceptibilities",
@@ -229,7 +227,7 @@ def _split(given: Any, panel: str | None) -> dict[str, xr.DataArray]:
 
 
 @_draws
-def _curves(
+def curves(
     data: Any,
     theory: Any = None,
     free: Any = None,
@@ -242,12 +240,14 @@ def _curves(
     points: bool = False,
     alike: str = "",
     log: str = "x",
-    x_label: str = SINCE,
-    y_label: str = "overlap $Q(t)$",
+    x_label: str = "",
+    y_label: str = "",
     level: float | None = None,
-    words: Sequence[tuple[int, float, float, str]] = (),
+    words: Sequence[tuple[int | str, float, float, str]] = (),
     near: bool = False,
     left: float | None = None,
+    limits: tuple[float, float] | None = None,
+    dotted: Sequence[Any] = (),
     height: float | None = None,
     fig: Figure,
 ) -> Figure:
@@ -266,15 +266,22 @@ def _curves(
     alike : str
         What ``theory`` is called if it is one curve for all; then it is drawn once.
     words : sequence of (panel, x, y, words)
-        At places of the data.
+        At places of the data; a panel by its number or title, if it is there.
     near : bool
         Whether curves are named right at their ends, for those that end at different times.
     left : float, optional
         Where the abscissa begins.
+    limits : (low, high), optional
+        Of the ordinate.
+    dotted : sequence of values along ``by``
+    x_label, y_label : str
+        Without them axes are named by attributes of the arrays.
     """
     parts = [_split(one, panel) for one in (data, theory, free) if one is not None]
     shown, told, rival = parts[0], parts[1] if theory is not None else {}, parts[-1] if free is not None else {}
-    n = len(shown)
+    n, first = len(shown), next(iter(shown.values()))
+    x_label = x_label or style.axis_label(first[x], SINCE)
+    y_label = y_label or style.axis_label(first, "overlap $Q(t)$")
     height = height or (3.1 if n == 1 else 2.0 if n == 2 else 1.55)
     fig.set_size_inches(NARROW, n * height + 0.6)
     axes = style.panels(fig, [_title(one) for one in shown], 1, "", y_label if n == 1 else "", sharex=True, sharey=True)
@@ -287,7 +294,10 @@ def _curves(
             for curve in rival[title].transpose(by, x).values:
                 ax.plot(rival[title][x], curve, color="#9aa3ae", lw=1.3, zorder=1)
         for i, (value, colour) in enumerate(zip(one[by].values.tolist(), colours, strict=True)):
-            look = {"marker": "o", "ls": "", "mfc": LIGHT.background, "ms": 4.2, "mew": 1.1} if points else {"lw": 1.8}
+            look: dict[str, Any] = (
+                {"marker": "o", "ls": "", "mfc": LIGHT.background, "ms": 4.2, "mew": 1.1} if points else {"lw": 1.8}
+            )
+            look |= {"ls": (0, (1, 1.2))} if value in dotted else {}
             ax.plot(one[x], one[i], color=colour, zorder=3, **look)
             if title in told and not alike and value in told[title][by].values:
                 line = told[title].sel({by: value})
@@ -303,22 +313,26 @@ def _curves(
             ax.set_xlabel(x_label)
     if left is not None:
         axes[0].set_xlim(left=left)
+    if limits is not None:
+        axes[0].set_ylim(*limits)
     _finish(axes, log)
     for ax, one in zip(axes, shown.values(), strict=True):
-        one = transpose_to("glass", one, by, x).sortby(x)
+        one = transpose_to("glass", one if limits is None else one.where(one > limits[0]), by, x).sortby(x)
         values = one[by].values.tolist()
         names = [_number(v) if not isinstance(v, int) else f"{v:,}" for v in values]
         _name_curves(
             ax, one[x].values, one.values, names, _colours(values, by), prefix=prefix, height=height - 0.3,
             levels=levels, near=near,
         )  # fmt: skip
-    for k, at, y, said in words:
-        _say(axes[k], at, y, said)
+    named: dict[int | str, Axes] = {**dict(enumerate(axes)), **dict(zip(shown, axes, strict=True))}
+    for where, at, y, said in words:
+        if where in named:
+            _say(named[where], at, y, said)
     return fig
 
 
 @_draws
-def _plain(
+def plain(
     data: xr.DataArray,
     theory: xr.DataArray | None = None,
     *,
@@ -326,8 +340,8 @@ def _plain(
     by: str,
     interval: tuple[xr.DataArray, xr.DataArray] | None = None,
     log: str = "xy",
-    x_label: str,
-    y_label: str,
+    x_label: str = "",
+    y_label: str = "",
     points: bool = True,
     places: Mapping[Any, tuple[float, float]] | None = None,
     prefix: str = "",
@@ -376,7 +390,7 @@ def _plain(
         ax.plot(*guide, color=LIGHT.muted, lw=1.6, ls=":", zorder=1)
     if level is not None:
         ax.axhline(level, color=LIGHT.text, lw=1.1, zorder=1)
-    ax.set(xlabel=x_label, ylabel=y_label)
+    ax.set(xlabel=x_label or style.axis_label(data[x]), ylabel=y_label or style.axis_label(data))
     if "x" not in log and float(data[x].max()) >= 1000:
         ax.xaxis.set_major_formatter(lambda v, _: f"{v:,.0f}")
     ax.grid(axis="y")
@@ -409,19 +423,19 @@ def _plain(
 
 
 def overlaps(
-    curves: xr.DataArray, free: xr.DataArray, *, alt: str = "", figure: str | None = None, x_label: str = SINCE
+    data: xr.DataArray, free: xr.DataArray, *, alt: str = "", figure: str | None = None, x_label: str = SINCE
 ) -> Picture:
     """Overlaps over ``time``, one for each ``temperature``, beside free walks, black and dashed.
 
     By default ``alt`` names the temperatures.
     """
-    listed = ", ".join(f"{float(t):g}" for t in curves.temperature)
+    listed = ", ".join(f"{float(t):g}" for t in data.temperature)
     words = f"Overlaps falling with time at the temperatures {listed}, beside the dashed black curves of free walks."
-    return _curves(curves, free, by="temperature", x_label=x_label, alt=alt or words, figure=figure)
+    return curves(data, free, by="temperature", x_label=x_label, alt=alt or words, figure=figure)
 
 
 overlap_panels = partial(
-    _curves,
+    curves,
     by="temperature",
     panel="phase",
     x_label="$t$ (steps)",
@@ -452,7 +466,7 @@ def times_by_temperature(
     **how
         ``places`` of names, ``prefix`` before them, other ``words``, ``limits`` of the ordinate.
     """
-    return _plain(
+    return plain(
         table.tau,
         table.free,
         x="temperature",
@@ -600,7 +614,7 @@ def _collapse(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -> Figur
 
 
 beside_free_walks = partial(
-    _curves,
+    curves,
     by="temperature",
     panel="phase",
     alike="free walk",
@@ -618,7 +632,7 @@ beside_free_walks = partial(
 """Overlaps, and those of free walks, over t/τ₉₀: over ``phase`` (a panel each), ``temperature`` and ``time``."""
 
 last_overlaps = partial(
-    _plain,
+    plain,
     x="temperature",
     by="kind",
     places={"networks": (0.04, 0.16), "free walks": (3e-7, 1.3), "weight decay alone": (3e-7, 0.36)},
@@ -631,7 +645,7 @@ last_overlaps = partial(
 """The last recorded overlap over ``temperature``, one curve for each ``kind``."""
 
 overlaps_in_wells = partial(
-    _curves,
+    curves,
     by="stiffness",
     prefix="$k$ = ",
     points=True,
@@ -647,7 +661,7 @@ def overlap_forever(curve: xr.DataArray) -> Picture:
     """The overlap after infinite time in the well of weight decay, over ``temperature``, with a line of slope −½."""
     ends = np.array([30.0, float(curve.temperature[-1])])
     last = float(curve[-1])
-    return _plain(
+    return plain(
         curve.expand_dims(kind=["weight decay alone"]),
         x="temperature",
         by="kind",
@@ -668,7 +682,7 @@ def foretold_overlaps(
 ) -> Picture:
     """Overlaps over ``time`` by ``temperature``, in a mapping from phases, a panel each, what was foretold of them, and
     free walks."""
-    return _curves(
+    return curves(
         dict(walked),
         dict(foretold),
         dict(free),
@@ -694,7 +708,7 @@ def times_by_waiting(table: xr.Dataset) -> Picture:
         ``tau``, ``low``, ``high`` and ``alone`` over ``phase`` and ``waiting``, in steps, as of
         :func:`deepmech_book.analysis.glass.ageing.times_and_decay`.
     """
-    return _plain(
+    return plain(
         table.tau,
         table.alone,
         x="waiting",
@@ -1009,103 +1023,6 @@ losses_of_plane = partial(
 )
 """Typical final losses over ``regularisation``, one curve for each ``ratio`` of weights to samples."""
 
-# --- displacement -----------------------------------------------------------------------------------------------------
-
-
-@_draws
-def _displacements(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -> Figure:
-    """Squared displacements over ``time``, as multiples of a free walk's, a panel for each ``phase``, by temperature.
-
-    At T = 0 a free walk stands still: there the displacement is divided by that of the coldest free walk, and dotted.
-    """
-    fig.set_size_inches(NARROW, 0.8 + 1.75 * data.sizes["phase"])
-    axes = style.panels(fig, data.phase.values.tolist(), 1, "$t$ (steps)", "", sharex=True, sharey=True)
-    fig.supylabel("squared displacement, over a free walk's", fontsize=style.TEXT)
-    shown = {}
-    for ax, phase in zip(axes, data.phase.values.tolist(), strict=True):
-        moved, free = (one.sel(phase=phase).transpose("temperature", "time") for one in (data, theory))
-        moved = moved.dropna("temperature", how="all").dropna("time", how="all")
-        warm = moved.temperature.values[moved.temperature.values > 0]
-        least = free.sel(temperature=warm.min(), time=moved.time)
-        part = moved / free.sel(time=moved.time).reindex(temperature=moved.temperature).where(
-            moved.temperature > 0, least
-        )
-        shown[phase] = part
-        values = part.temperature.values.tolist()
-        for value, curve, colour in zip(values, part.values, _colours(values, "temperature"), strict=True):
-            ax.plot(part.time, curve, color=colour, lw=1.8, ls="-" if value else (0, (1, 1.2)), zorder=3)
-        ax.axhline(1, **FREE, zorder=4)
-        ax.grid(axis="y")
-    axes[0].set_ylim(0.1, 3e5)
-    _finish(axes, "xy")
-    for ax, part in zip(axes, shown.values(), strict=True):
-        part = part.where(part > 0.1)
-        _name_ends(ax, part.time.values, part.values, part.temperature.values.tolist(), 1.4)
-    _say(axes[-1], 300, 250, "$T$ > 0: as free walks")
-    _say(axes[-1], 300, 25, "$T$ = 0: at rest (below the axis)")
-    return fig
-
-
-displacements = partial(
-    _displacements,
-    alt="Three panels of displacements over time, as multiples of those of free walks: hot ones at one and below it in "
-    "the end, cold ones with loss rise to many thousand times; without loss all stay at one.",
-    figure="C.5",
-)
-
-displacement_powers = partial(
-    _curves,
-    by="temperature",
-    levels=(),
-    level=1.0,
-    x_label="$t$ (steps)",
-    y_label="local power of the displacement",
-    words=[(0, 600, 1.12, "free walk: 1"), (0, 2e4, 2.04, "steady slide: 2")],
-    alt="Local powers over time: one when hot, two when cold, falling at late times.",
-)
-"""Local powers of displacements over ``time``, one curve for each ``temperature``."""
-
-
-@_draws
-def _nulls(data: xr.DataArray, *, fig: Figure) -> Figure:
-    """Displacements over ``time``, as multiples of that of free walks, one curve for each ``kind``."""
-    fig.set_size_inches(NARROW, 3.0)
-    ax = fig.subplots()
-    part = data / data.sel(kind="free walks")
-    looks = {"networks": {"color": COLOURS["regularised"], "lw": 2.4}, "free walks": FREE}
-    for kind in part.kind.values.tolist():
-        ax.plot(part.time, part.sel(kind=kind), **looks.get(kind, {"color": style.OKABE_ITO[3], "lw": 2}))
-    ax.set(xlabel=SINCE, ylabel="squared displacement,\nover a free walk's", ylim=(0, 1.15))
-    ax.grid(axis="y")
-    _finish([ax], "x")
-    for kind, at, y in (("networks", 2e4, 0.45), ("free walks", 30, 1.06), ("weight decay alone", 40, 0.86)):
-        colour = {"networks": COLOURS["regularised"], "free walks": LIGHT.text}.get(kind, style.OKABE_ITO[3])
-        _say(ax, at, y, kind, colour, ha="right" if kind == "networks" else "center")
-    return fig
-
-
-displacement_nulls = partial(
-    _nulls,
-    alt="Displacements of hot regularised networks over time, as multiples of that of free walks: at one for long, "
-    "then below it, and below that of weights held by weight decay alone.",
-)
-"""Displacements over ``time``, one curve for each ``kind``: networks, and what they are compared with."""
-
-displacements_by_batch = partial(
-    _plain,
-    x="time",
-    by="batch_size",
-    points=False,
-    prefix="batch ",
-    level=1e-4,
-    words=[(150, 2e-4, "the paper's level")],
-    x_label=SINCE,
-    y_label="mean squared displacement",
-    alt="Displacements over time for several batch sizes: the smaller the batch, the larger the displacement. A line "
-    "marks the paper's level, which single samples pass.",
-)
-"""Displacements over ``time`` under stochastic gradient descent, one curve for each ``batch_size``."""
-
 # --- landscape --------------------------------------------------------------------------------------------------------
 
 
@@ -1144,7 +1061,7 @@ planes_of_one_scale = partial(
 """Energy, as a share of what was gained, over planes of one ``scale``, over ``u`` and ``v``, by system."""
 
 kicks = partial(
-    _plain,
+    plain,
     x="kick",
     by="system",
     places={
@@ -1161,7 +1078,7 @@ kicks = partial(
 """The share of a ``kick`` that is left after a quench, by system, beside that in bowls."""
 
 curvatures = partial(
-    _plain,
+    plain,
     x="probability",
     by="system",
     log="y",

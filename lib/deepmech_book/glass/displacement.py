@@ -1,0 +1,142 @@
+"""How far weights go (Fig. 5), beside free walks, MSD = 2Dt with D = μT/P_D (Eq. 5), and weights that only decay."""
+
+import xarray as xr
+
+from deepmech.core.estimates import Estimate, estimate, stack, unknown
+from deepmech.metrics.relaxation import exponent, local_powers
+from deepmech.simulators.brownian import Well, well_msd
+from deepmech_book.analysis.glass import phases, plateaus, regimes
+from deepmech_book.analysis.glass.summaries import of_learnt_most, origins
+from deepmech_book.claims.functions import Measurement, measures
+from deepmech_book.claims.glass._clocks import measures_walks
+from deepmech_book.glass.words import said
+from deepmech_book.sweeps.glass import walks
+
+PAPER_RECORD = 300_000
+"""Steps after the wait at which the paper's record of batches ends (Fig. 5(d))."""
+TOO_FAST = "the landscape moves weights at once; train networks for longer (sgd_steps)"
+OVER_FREE = "squared displacement / $2Dt$"
+
+
+def msd(run):
+    """Displacement of every initial condition after the first wait."""
+    return run.msd.isel(waiting=0, drop=True).dropna("time")
+
+
+def free(run):
+    """Displacement of free walks, T > 0."""
+    return 2 * walks.diffusion(1.0) * run.temperature[run.temperature > 0] * run.time.astype(float)
+
+
+# --- pictures
+
+
+def moved(run):
+    """Mean displacement over initial conditions."""
+    return said(msd(run).mean("seed"), "mean squared displacement")
+
+
+def powers(run):
+    """The power of time that the mean displacement follows: 1 of a free walk, 2 of a steady slide."""
+    return said(local_powers(moved(run)).isel(time=slice(2, -2)), "local power of the displacement")
+
+
+def over_free(runs):
+    """Mean displacements over those of free walks, a panel a phase; at T = 0 over the coldest free walk's."""
+    far = phases.panels({phase: moved(run) for phase, run in runs.items()})
+    freely = phases.panels({phase: free(run) for phase, run in runs.items()}).reindex(temperature=far.temperature)
+    cold = xr.concat(
+        [freely.sel(phase=p, temperature=phases.coldest(run), drop=True) for p, run in runs.items()], far.phase
+    )
+    return said(far / freely.where(far.temperature > 0, cold), OVER_FREE)
+
+
+def beside_well(run, temperature):
+    """Over the displacement of free walks: those of networks, and in equilibrium in the well of weight decay."""
+    well = Well(phases.weight_decay(run), temperature, walks.RATE, walks.P_D)
+    networks = moved(run).sel(temperature=temperature, drop=True)
+    kinds = {"networks": networks, "weight decay alone": networks.copy(data=well_msd(networks.time.values, well))}
+    return said((xr.Dataset(kinds) / free(run).sel(temperature=temperature, drop=True)).to_dataarray("kind"), OVER_FREE)
+
+
+# --- claims
+
+
+def cage(run):
+    """How clearly a cage shows from 10 steps on (before, the size of a step does); 0 for none."""
+    return plateaus.rise_after_plateau(msd(run).mean("seed").sel(time=slice(10, None)))
+
+
+@measures_walks("C.5.no_plateau")
+def no_plateau(runs, glass):
+    """The clearest cage of each phase; ``glass``: displacement of a glass former over time."""
+    cages = xr.DataArray([cage(run) for run in runs.values()], {"phase": list(runs)}, "phase")
+    best = of_learnt_most(runs["regularised"], lambda run: Estimate(cage(run)))
+    return Measurement(cages, null=plateaus.rise_after_plateau(glass), detail=best)
+
+
+def early(run, temperature=0.1):
+    """Displacement over 2Dt and its power of time, up to a tenth of the landscape's own time; both 1 of a free walk."""
+    until = regimes.time_within_record(run, phases.times(run)) / 10
+    far = msd(run).sel(temperature=temperature).transpose("seed", "time").sel(time=slice(None, until))
+    if far.sizes["time"] < 2:
+        return unknown(TOO_FAST), unknown(TOO_FAST)
+    ratio = (far / free(run).sel(temperature=temperature)).mean("time")
+    return estimate(ratio, "seed", "symmetric"), exponent(far.time.values, far.values)
+
+
+@measures_walks("C.5.hot_is_free")
+def hot_is_free(runs):
+    """Early hot displacements over those of free walks, by phase; the null: kicks with half the variance."""
+    found = {phase: early(run) for phase, run in runs.items()}
+    slopes = "; ".join(f"{phase}: {power}" for phase, (_, power) in found.items())
+    best = of_learnt_most(runs["regularised"], lambda run: early(run)[0])
+    words = origins(runs, f"Power of time (1 of a free walk): {slopes}.", best)
+    return Measurement(stack({phase: ratio for phase, (ratio, _) in found.items()}, "phase"), 1.0, 0.5, words)
+
+
+@measures_walks("C.5.over_diffuses")
+def over_diffuses(runs):
+    """The last displacement of networks without loss over 2Dt; the null: underparameterised ones, where coldest."""
+    if "overparameterised" not in runs:
+        return Measurement(not_testable=phases.NONE_FITS)
+    last = {phase: (msd(run) / free(run)).isel(time=-1, drop=True) for phase, run in runs.items()}
+    far, rival = last["overparameterised"], last["underparameterised"]
+    each = ", ".join(f"{ratio:.2g}" for ratio in far.sel(temperature=far.temperature.min()).values)
+    words = origins({"overparameterised": runs["overparameterised"]}, f"One by one, where coldest: {each}.")
+    null = float(rival.sel(temperature=rival.temperature.min()).mean())
+    return Measurement(estimate(far, "seed", "symmetric"), 1.0, null, words)
+
+
+@measures("C.5.swings")
+def swings(walked, times, factors):
+    """The largest fall of a displacement from one time to the next, in small steps; the null: in the paper's."""
+    sums = walked[["square", "count"]].sum(["layer", "alive"])
+    paths = [(sums.square / sums["count"]).isel(rate=i).sel(time=n * times) for i, n in enumerate(factors)]
+    large, small = (float((1 - path / path.shift(time=1)).max()) for path in paths)
+    return Measurement(max(small, 0.0), null=large)
+
+
+@measures_walks("C.5.batch_order")
+def batch_order(batches):
+    """The last displacement with each batch size over that with the next larger one."""
+    last = moved(batches).isel(time=-1, drop=True).sortby("batch_size")
+    steps = (last / last.shift(batch_size=-1)).isel(batch_size=slice(None, -1))
+    return Measurement(steps, detail=origins({"regularised": batches}))
+
+
+@measures("C.5.localised")
+def localised(batches, control):
+    """The displacement with single samples where the paper's record ends; ``control``: without weight decay."""
+    one, other = (1e4 * msd(run).sel(batch_size=int(batches.batch_size.min()), drop=True) for run in (batches, control))
+    if float(one.time[-1]) < PAPER_RECORD:
+        why = f"the record ends after {float(one.time[-1]):,.0f} steps, before the paper's; walk for longer (steps_d)"
+        return Measurement(not_testable=why)
+    at, null = (run.sel(time=PAPER_RECORD, method="nearest") for run in (one, other))
+    end, (power, without) = one.mean("seed")[-1], (local_powers(run.mean("seed"))[-2] for run in (one, other))
+    words = (
+        f"Batch size {int(batches.batch_size.min())}, {float(at.time):,.0f} steps after the wait. At the end of this "
+        f"record, after {float(end.time):,.0f}: {float(end):.2g}, rising as time to the power {float(power):.2f} "
+        f"(without weight decay {float(without):.2f})."
+    )
+    return Measurement(at.drop_vars("time"), None, float(null.mean()), origins({"regularised": batches}, words))

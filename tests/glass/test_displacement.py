@@ -1,0 +1,143 @@
+"""Pairs of the page glass/displacement, and its pictures' numbers on walks that are known in closed form."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from runs_glass import sliding_run
+
+from deepmech_book.analysis.glass import phases
+from deepmech_book.glass import displacement
+from deepmech_book.sweeps.glass import walks
+from pairs import Page
+
+page = Page("glass/displacement")
+N = {"regularised": 25, "underparameterised": 24, "overparameterised": 3}
+TIMES = np.unique(np.geomspace(1, 1e5, 60).round())
+
+
+def walked(phase, rng, times=TIMES, temperatures=(0.1, 1e-4, 1e-6, 0.0), speed=1e-7):
+    """As many networks of a phase as ship, after one wait."""
+    slide = 0.0 if phase == "overparameterised" else speed
+    run = sliding_run(
+        slide, n_seeds=N[phase], temperatures=temperatures, waits=(20_000,), times=times, phase=phase, rng=rng
+    )
+    return run.drop_vars("loss")
+
+
+def scaled(run, factors):
+    """The run with displacements times a factor for each network."""
+    return run.assign(msd=(run.msd * xr.DataArray(factors, dims="seed")).transpose(*run.msd.dims))
+
+
+@page.pair("C.5.no_plateau", panels=N, usual=0.0, reach=0.03)
+def a_rise_after_a_rest(level, rng, rival):
+    """The local power is 1, 0.1 for a while and more by the level in the end; cold networks differ by factors."""
+
+    def curve(rise):
+        power = np.select([TIMES < 100, TIMES < 3000], [1.0, 0.1], 0.1 + rise)
+        steps = np.diff(np.log(TIMES)) * (power[1:] + power[:-1]) / 2
+        return xr.DataArray(1e-9 * np.exp(np.append(0.0, np.cumsum(steps))), {"time": TIMES}, "time")
+
+    runs = {phase: walked(phase, rng) for phase in N}
+    runs = {phase: run.assign(msd=xr.ones_like(run.msd) * curve(level[phase])) for phase, run in runs.items()}
+    return {
+        "runs": {p: scaled(run, np.exp(rng.standard_normal(N[p]))) for p, run in runs.items()},
+        "glass": curve(0 if rival else 1.3),
+    }
+
+
+@page.pair(
+    "C.5.hot_is_free", panels=N, usual=1.0, expected=1.0, rival=False,
+    reach={"regularised": 0.011, "underparameterised": 0.0147, "overparameterised": 0.05},
+)  # fmt: skip
+def kicks(level, rng, rival):
+    spread = {"regularised": 0.027, "underparameterised": 0.035, "overparameterised": 0.02}
+    return {
+        "runs": {
+            p: scaled(walked(p, rng, temperatures=(0.1, 0.0)), level[p] + spread[p] * rng.standard_normal(N[p]))
+            for p in N
+        }
+    }
+
+
+@page.pair("C.5.over_diffuses", panels=(0.1, 1e-4, 1e-6), usual=1.0, expected=1.0, power=0.5)
+def no_landscape(level, rng, rival):
+    """Three networks, each farther or less far than free walks by the same at all temperatures."""
+    over = walked("overparameterised", rng)
+    each = xr.DataArray([*level.values(), 1.0], {"temperature": over.temperature}, "temperature")
+    each = each + 0.028 * xr.DataArray(rng.standard_normal(3), dims="seed")
+    over = over.assign(msd=(over.msd * each).transpose(*over.msd.dims))
+    return {
+        "runs": {
+            "overparameterised": over,
+            "underparameterised": walked("underparameterised", rng, speed=0.0 if rival else 1e-6),
+        }
+    }
+
+
+@page.pair("C.5.swings", usual=0.0, reach=0.01)
+def short_steps_do_not_swing(level, rng, rival):
+    """Displacements of four networks that grow, but fall once, in long steps by a half."""
+    at = np.arange(1, 21)
+    time = np.union1d(at, 10 * at)
+    grow = time * np.exp(0.001 * rng.standard_normal((4, 1)))
+    falls = (0.0 if rival else 0.5, level[""])
+    paths = [
+        np.where(time == 3 * n, (1 - fall) * 2 * n, time) / time * grow for n, fall in zip((1, 10), falls, strict=True)
+    ]
+    square = xr.DataArray(
+        np.stack(paths)[..., None, None] * np.ones((2, 2)), {"time": time}, ("rate", "seed", "time", "layer", "alive")
+    )
+    walked = xr.Dataset({"square": square * 7, "count": (("layer", "alive"), np.full((2, 2), 7))})
+    return {"walked": walked, "times": at, "factors": (1, 10)}
+
+
+def by_batch(levels):
+    """Displacements (network, batch size), in units of 10⁻⁴, that are level from 100,000 steps on."""
+    time = np.geomspace(1, 1e6, 60)
+    far = 1e-4 * np.array(levels)[:, None, :, None] * np.minimum(time / 1e5, 1)
+    coords = {"seed": range(len(levels)), "batch_size": [1, 8, 32, 128][: len(levels[0])], "time": time}
+    return xr.Dataset(
+        {"msd": (("seed", "waiting", "batch_size", "time"), far)}, coords, sliding_run(times=TIMES).attrs
+    ).assign_coords(waiting=[20_000])
+
+
+@page.pair("C.5.batch_order", panels=(0, 1, 2), usual={0: 6.6, 1: 3.7, 2: 4.1}, reach=0.05)
+def small_batches_are_louder(level, rng, rival):
+    """Two networks that differ by a third, as those that ship, and go as far in the mean."""
+    means = np.cumprod([3.4, *(1 / level[k] for k in (0, 1, 2))])
+    return {"batches": by_batch([1.17 * means, 0.83 * means])}
+
+
+@page.pair("C.5.localised", panels=(0, 1), usual={0: 1.56, 1: 1.27}, reach=0.03)
+def decay_confines(level, rng, rival):
+    return {"batches": by_batch([[level[0]], [level[1]]]), "control": by_batch([[1.0 if rival else 9.7]])}
+
+
+test_claims_hold_where_they_are_true_and_nowhere_else = page.law()
+
+
+def test_pictures_show_free_walks_at_one_and_a_slide_at_two():
+    free, slide = (sliding_run(speed, times=TIMES) for speed in (0.0, 1e-7))
+    beside = displacement.over_free({"free": free, "slide": slide})
+    assert np.allclose(beside.sel(phase="free", temperature=[0.1, 1e-3]), 1)
+    late = beside.sel(phase="slide", time=TIMES[-1])
+    assert float(late.sel(temperature=0.0)) == pytest.approx(
+        (1e-7 * TIMES[-1]) ** 2 / (2 * walks.diffusion(1e-6) * TIMES[-1])
+    )
+    assert beside.attrs["long_name"] and beside.time.attrs["units"] == "steps"
+    powers = displacement.powers(slide)
+    assert float(powers.sel(temperature=1.0)[:15].max()) == pytest.approx(1, abs=0.01)
+    assert float(powers.sel(temperature=0.0).min()) == pytest.approx(2, abs=0.01)
+
+
+def test_weights_in_a_well_fall_behind_free_ones():
+    beside = displacement.beside_well(sliding_run(0.0, times=TIMES), 0.1)
+    rate = walks.RATE * phases.weight_decay(sliding_run()) * TIMES[-1]
+    assert np.allclose(beside.sel(kind="networks"), 1)
+    assert float(beside.sel(kind="weight decay alone")[-1]) == pytest.approx((1 - np.exp(-rate)) / rate, rel=1e-3)
+
+
+def test_a_landscape_that_moves_weights_at_once_leaves_no_time_to_look():
+    ratio, _ = displacement.early(sliding_run(speed=1e-4), 1.0)
+    assert ratio.reason == displacement.TOO_FAST
