@@ -38,10 +38,12 @@
     const wanted = words.value.toLowerCase().split(/\s+/).filter(Boolean);
     const all = !wanted.length && !paper.value && !verdict.value && !which.value;
     let n = 0;
-    for (const one of claims) {
+    for (const one of [...claims].reverse()) { // rows of a claim stand inside it, after it
       const fits = wanted.every((word) => one.words.includes(word)) && (!paper.value || one.paper === +paper.value)
         && (!verdict.value || kind(one.verdict) === verdict.value) && (!which.value || one.claim.classList.contains(which.value));
-      one.claim.hidden = !fits;
+      const rows = one.claim.querySelector(".dm-claim:not([hidden])") !== null;
+      one.claim.hidden = !fits && !rows;
+      if (rows && (!all || sifted)) one.claim.open = !all && !fits;
       n += fits;
     }
     // Folds and papers without a claim that fits step aside; the others open, so that one sees what was found.

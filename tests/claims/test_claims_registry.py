@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from entries import entry_of
 
 from deepmech_book import claims
@@ -42,7 +43,7 @@ def test_claims_are_well_formed():
 def test_the_main_claims_are_those_that_findings_and_the_main_path_rest_on():
     main = {c.id for c in claims.claims().values() if c.main}
     assert 60 <= len(main) <= 100, "about eighty cards; the rest are rows of tables"
-    assert {name for finding in tables.findings() for name in finding.claims} <= main
+    assert {claims.claim(name).head for finding in tables.findings() for name in finding.claims} <= main
     assert all(claims.claim(name).kind == "claim" for name in main)
     (path,) = (part for part in HOUSE.toc["parts"] if part["caption"] == "The main path")
     walked = {page["file"].removeprefix("generated/") for one in path["chapters"] for page in one["sections"]}
@@ -87,6 +88,11 @@ def test_a_malformed_rule_is_refused(entry):
         ("A.1: {says: 3}", "A.1: statement must be words"),
         ("A.1: {said: x}", "A.1: unknown field 'said'"),
         ("- {id: A.1, figure: A.3}", "A.1: .* missing"),
+        ("A.1.a: {says: x, where: x, measure: x, rule: {above: 0}, rows: {A.1.b: {where: y}}}", "A.1.b: .*'statement'"),
+        (
+            "A.1.a: {says: x, where: x, measure: x, rule: {above: 0}, rows: {A.1.b: {says: y, main: true}}}",
+            "row of A.1.a",
+        ),
         ("- !!python/name:os.system x", "cannot be read"),
     ],
 )
@@ -95,6 +101,33 @@ def test_a_malformed_file_is_named(tmp_path, monkeypatch, text, told):
     monkeypatch.setattr(registry, "files", lambda package: tmp_path)
     with pytest.raises(ValueError, match=rf"(?s)^claims_x.yml.*{told}"):
         registry.read("claims_x.yml", registry.Claim)
+
+
+@pytest.mark.parametrize("old", [True, False])
+def test_rows_have_the_fields_of_their_family_that_they_do_not_set(tmp_path, monkeypatch, old):
+    row, words = {"rule": {"below": 1}, "rival": None}, {"where": "w", "measure": "m", "rule": {"above": 0}}
+    head = {
+        "says": "one",
+        **words,
+        "rival": "chance",
+        "main": True,
+        "answer": "so what",
+        "rows": {"A.1.b": {"says": "two", **row}},
+    }
+    entries = {"A.1.a": head}
+    if old:
+        entries = [{"id": "A.1.a", **head, "rows": [{"id": "A.1.b", "says": "two", **row}]}]
+    (tmp_path / "claims_x.yml").write_text(yaml.safe_dump(entries))
+    monkeypatch.setattr(registry, "files", lambda package: tmp_path)
+    first, second = registry.read("claims_x.yml", registry.Claim)
+    assert (first.id, first.head, second.id, second.head) == ("A.1.a", "A.1.a", "A.1.b", "A.1.a")
+    assert (second.statement, second.where, second.page, second.measure) == ("two", "w", first.page, "m")
+    assert (second.rule.kind, second.against, second.main, second.answer) == ("below", None, False, "")
+
+
+def test_rows_stand_on_the_page_of_their_family():
+    for claim in claims.claims().values():
+        assert claims.claim(claim.head).page == claim.page and not claims.claim(claim.head).family, claim.id
 
 
 def test_what_shows_an_erratum_is_there():

@@ -63,6 +63,25 @@ def test_checks_errata_and_what_no_paper_says_are_counted_apart_and_chance_is_co
     assert "95 %" not in board(EQ8)
 
 
+def test_a_family_counts_once_and_its_rows_keep_their_verdicts():
+    peak, rises = (
+        entry_of("B.3.peak", Estimate(0.2, 0.1, 0.3), null=0.5),
+        entry_of("B.3.rises", Estimate(0.7, 0.6, 0.8), null=1.0),
+    )
+    text = board(peak, rises)
+    assert f"papers: 1\u00a0{badge(HOLDS)}." in text and f"by its first row): 1\u00a0{badge(FAILS)}." in text
+    assert "2 of these verdicts rest on" in text
+    inside = text.partition('id="claim-B.3.peak"')[2]
+    assert 'rows: <span class="dm-verdict dm-fails" title="1 fails">✗ 1<' in inside.partition("</summary>")[0]
+    assert (
+        inside.index('id="claim-B.3.rises"')
+        < inside.index("</details></details>")
+        < inside.index('id="claim-B.3.below"')
+    )
+    rows = {row["claim"]: row["family"] for row in tables.scoreboard_rows([record(peak), record(rises)])}
+    assert rows["B.3.rises"] == rows["B.3.peak"] == "B.3.peak"
+
+
 def test_a_row_holds_all_that_its_verdict_needs_and_another_verdict_stops_the_build():
     told = entry_of("A.1.accuracy_falls", Estimate(-0.7, -0.75, -0.65, 20, "", -0.6, (-0.2, 0.1)))
     rows = {row["claim"]: row for row in tables.scoreboard_rows([record(told), record(EQ8)])}

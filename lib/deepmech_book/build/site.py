@@ -31,7 +31,7 @@ from deepmech_book.build.notebooks import PageRun, Say
 from deepmech_book.build.notebooks import page_runs as page_runs_of
 from deepmech_book.build.sources import REFERENCE, BookError, Checkout, mapping
 from deepmech_book.claims import registry, tables
-from deepmech_book.claims.display import RAISED, fold
+from deepmech_book.claims.display import RAISED, fold, with_rows
 
 __all__ = ["MINUTES", "SEAL", "build", "build_lock", "collect_records", "current", "in_words"]
 
@@ -244,9 +244,9 @@ def _set_table(table: str) -> str:
 
 
 def _with_cards(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Where there are cards of main claims, other claims become the rows of a folded table below them."""
-    records = [output.get("data", {}).get(RECORD) for output in outputs]
-    claims: list[Any] = [record.get("claim") if isinstance(record, dict) else None for record in records]
+    """Rows of a claim stand inside it; where there are cards of main claims, other claims become the rows of a folded
+    table below them."""
+    outputs, claims = _with_rows(outputs)
     rows = [i for i, claim in enumerate(claims) if claim and not registry.claim(claim["id"]).main]
     if len(rows) < 2 or len(rows) == sum(map(bool, claims)):
         return outputs
@@ -254,6 +254,24 @@ def _with_cards(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     table = fold(f"{len(rows)} more, in a table", [claims[i] for i in rows], inside)
     folded = {"output_type": "display_data", "metadata": {}, "data": {"text/html": table}}
     return [*(output for i, output in enumerate(outputs) if i not in rows), folded]
+
+
+def _with_rows(outputs: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[Any]]:
+    """The outputs of a cell with rows of its claims inside these, and the claim of each, or None."""
+    records = [output.get("data", {}).get(RECORD) for output in outputs]
+    claims: list[Any] = [record.get("claim") if isinstance(record, dict) else None for record in records]
+    at = {claim["id"]: i for i, claim in enumerate(claims) if claim}
+    heads = {i: at.get(registry.claim(name).family) for name, i in at.items()}
+    kept = [i for i in range(len(outputs)) if heads.get(i) is None]
+    shown = []
+    for i in kept:
+        if rows := [k for k, head in heads.items() if head == i]:
+            line, *inside = ("".join(outputs[k]["data"]["text/html"]) for k in (i, *rows))
+            whole = with_rows(line, inside, [claims[k] for k in rows])
+            shown.append({**outputs[i], "data": {**outputs[i]["data"], "text/html": whole}})
+        else:
+            shown.append(outputs[i])
+    return shown, [claims[i] for i in kept]
 
 
 def _made_of(

@@ -67,6 +67,15 @@ def claim_line(
     )
 
 
+def with_rows(line: str, rows: Iterable[str], records: Iterable[Record]) -> str:
+    """The line of a claim with those of its rows inside, and the counts of their verdicts beside its statement."""
+    counts, number = (
+        f'<span class="dm-tally">rows: {verdict_counts(records)}</span>',
+        '</span> <span class="dm-number">',
+    )
+    return line.replace(number, f" {counts}{number}", 1).removesuffix("</details>") + "".join(rows) + "</details>"
+
+
 def verdict_counts(records: Iterable[Record]) -> str:
     """Sign and number of each verdict that was given, as HTML."""
     of = Counter(record["verdict"] for record in records)
@@ -105,6 +114,7 @@ def facts(claim: Claim, record: Record) -> list[tuple[str, str]]:
     if answer := claim.answered(record["verdict"]):
         found.append(("the authors", f"could answer: {answer}"))
     found += [("how", claim.measure), ("where", claim.where)]
+    found += [("a row of", claim.family)] if claim.family else []
     if record.get("seeds") is not None:
         found.append(("seeds", str(record["seeds"])))
     return found

@@ -24,6 +24,8 @@ CHAPTERS = ("spring_block", "elastic_sde", "glass", "beyond")
 """Folders of ``deepmech_book`` in which pages stand, each beside what its claims say: ``glass/displacement.yml``."""
 SHORT = {"says": "statement", "rival": "against"}
 """What fields of a claim are called there."""
+ALONE = ("id", "statement", "main", "answer", "history", "after_seeing")
+"""Fields of a claim that its rows do not take over."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,10 @@ class Claim(Numbered):
     ``rule first``, ``frozen: commit``, or ``changed date: what; number known`` (older entries: ``after_seeing``).
     ``ours`` are claims that no sentence of a paper makes, counted apart. Pages show a ``main`` claim as a card, the
     others as rows of a table.
+
+    Panels and sizes of one sentence are ``rows`` of one entry: claims with ids and verdicts of their own, which stand
+    on the card of the entry, their ``family``. A row has the entry's fields but for :data:`ALONE`, unless it sets them
+    (``rival: ~`` for none).
     """
 
     where: str
@@ -80,8 +86,13 @@ class Claim(Numbered):
     history: tuple[str, ...] = ()
     main: bool = False
     ours: bool = False
+    family: str = ""
 
     def __post_init__(self) -> None:
+        if self.family and self.main:
+            raise ValueError(
+                f"claim {self.id}: main = true: is a row of {self.family}, on whose card it stands; leave it out"
+            )
         if isinstance(self.rule, dict):  # as it is written
             object.__setattr__(self, "rule", Rule.parse(self.rule))
         is_erratum = self.id.split(".")[1] in ("errata", "remark")
@@ -98,6 +109,11 @@ class Claim(Numbered):
         object.__setattr__(self, "page", self.page or figures()[figure].page)
         if self.better_than_null and (self.against is None or self.rule.direction == 0):
             raise ValueError(f"claim {self.id}: better_than_null needs a null (against) and a one-sided rule")
+
+    @property
+    def head(self) -> str:
+        """The id of the claim on whose card it stands: that of its family, or its own."""
+        return self.family or self.id
 
     def answered(self, verdict: str) -> str:
         """What the authors could reply to this verdict; nothing to one that is theirs."""
@@ -174,11 +190,14 @@ def read(name: str, kind: Any, *headings: str, room: str = __package__, **told: 
 
 def _beneath(entries: Any, headings: Sequence[str], told: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """The entries beneath their headings, with what the headings say as fields."""
-    if not headings and isinstance(entries, dict):
-        for name, entry in entries.items():
-            yield {"id": name, **{SHORT.get(word, word): said for word, said in entry.items()}, **told}
-    elif not headings:
-        yield from ({**entry, **told} for entry in entries)
+    if not headings:
+        listed = ({"id": name, **entry} for name, entry in entries.items()) if isinstance(entries, dict) else entries
+        for one in listed:
+            entry = {SHORT.get(word, word): said for word, said in {**one, **told}.items()}
+            rows = entry.pop("rows", ())
+            yield entry
+            like = {word: said for word, said in entry.items() if word not in ALONE}
+            yield from ({**like, **row, "family": entry["id"]} for row in _beneath(rows, (), {}))
     else:
         for heading, inside in entries.items():
             yield from _beneath(inside, headings[1:], {**told, headings[0]: heading})

@@ -22,7 +22,17 @@ import pandas as pd
 
 from deepmech_book.claims import registry
 from deepmech_book.claims.citations import citations
-from deepmech_book.claims.display import ABSENT, LOOKS, Record, badge, claim_line, fold, number, verdict_counts
+from deepmech_book.claims.display import (
+    ABSENT,
+    LOOKS,
+    Record,
+    badge,
+    claim_line,
+    fold,
+    number,
+    verdict_counts,
+    with_rows,
+)
 from deepmech_book.claims.registry import PAPERS, Claim
 from deepmech_book.claims.rules import FAILS, HOLDS, NOT_TESTABLE, TRIVIAL, UNDECIDED, VERDICTS, Rule, judge
 
@@ -239,13 +249,15 @@ def _address(claim: Claim, pages: Pages, root: str = "") -> tuple[str, str] | No
 def scoreboard_rows(records: Iterable[Record]) -> list[dict[str, Any]]:
     """The claims as data, one row each, in the order of the registry; :func:`verdict_of` a row is its verdict.
 
+    ``family`` is the claim on whose card it stands, its own id where it is no row of another.
     ``low`` and ``high`` are the ends of the interval, ``less_null_low`` and ``less_null_high`` those of measured less
     null, and ``criterion`` is the rule as the registry writes it; what was not measured is None. A ValueError if a
     verdict does not follow from its row.
     """
     found, rows = claim_records(records), []
     for c in registry.claims().values():
-        told = {"paper": c.paper, "figure": c.figure, "statement": c.statement, "page": c.page, "kind": c.kind}
+        told = {"family": c.head, "paper": c.paper, "figure": c.figure}
+        told |= {"statement": c.statement, "page": c.page, "kind": c.kind}
         r = found.get(c.id, {"verdict": ABSENT, "rule": c.rule.words})
         (low, high), (less, more) = (r.get(name) or (None, None) for name in ("interval", "difference"))
         measured = {name: r.get(name) for name in ("verdict", "measured", "null", "rule", "seeds", "profile")}
@@ -290,21 +302,24 @@ def scoreboard_markdown(records: Iterable[Record], profile: str, pages: Pages) -
     """The scoreboard: a chart and a count of verdicts, then paper by paper and figure by figure a fold of claims."""
     found, claims = claim_records(records), registry.claims()
     own = {c.id for c in registry.ours()}
-    real, checks, asides = (
+    every, checks, asides = (
         [r for name, r in found.items() if claims[name].kind == kind] for kind in ("claim", "check", "erratum")
     )
+    real, rows = ([r for r in every if bool(claims[r["id"]].family) == of_family] for of_family in (False, True))
     passed = sum(r["verdict"] == HOLDS for r in checks)
     drawn = sum(f.page in pages for f in registry.figures().values())
     counts = [
         f"- Claims of the papers: {_counts(r for r in real if r['id'] not in own)}.",
         f"- Consequences that this book draws, which no sentence of a paper makes: "
         f"{_counts(r for r in real if r['id'] in own)}.",
+        f"- Rows of these, which keep their own verdicts (a sentence about several panels or sizes is one claim, and "
+        f"counts once, by its first row): {_counts(rows)}.",
         f"- Errata and remarks, counted apart: {_counts(asides)}.",
         f"- Checks that a program obeys its formula, not counted as claims: {passed} of {len(checks)} pass.",
         f"- In this build, of the profile `{profile}`: {drawn} of {len(registry.figures())} figures are drawn, "
         f"{len(claims) - len(found)} claims not measured.",
         "",
-        *_by_chance(real),
+        *_by_chance(every),
     ]
 
     def folds(paper: str) -> list[str]:
@@ -313,13 +328,18 @@ def scoreboard_markdown(records: Iterable[Record], profile: str, pages: Pages) -
             title = pages.get(figure.page)
             where = f'<a href="{figure.page}.html">{escape(title)}</a>' if title else f"{figure.page}, {ABSENT}"
             shows = f"<p>{escape(figure.shows)} ({where}{f', {escape(figure.part)}' if figure.part else ''})</p>"
-            inside = [c for c in of_paper if c.figure == figure.id and c.kind != "erratum"]
+            inside = [c for c in of_paper if claims[c.head].figure == figure.id and c.kind != "erratum"]
             lines.append(of_claims(f"{figure.label}: {figure.title}", inside, shows))
         return [*lines, of_claims("Errata and remarks", [c for c in of_paper if c.kind == "erratum"])]
 
     def of_claims(title: str, inside: list[Claim], before: str = "") -> str:
-        lines = (claim_line(c, found.get(c.id), "", _address(c, pages)) for c in inside)
-        return fold(title, (found[c.id] for c in inside if c.id in found), before + "".join(lines))
+        lines = {c.id: claim_line(c, found.get(c.id), "", _address(c, pages)) for c in inside}
+        families = {c.id: [r.id for r in inside if r.family == c.id] for c in inside if not c.family}
+        for head, of in families.items():
+            if of:
+                lines[head] = with_rows(lines[head], map(lines.get, of), (found[r] for r in of if r in found))
+        shown = before + "".join(lines[head] for head in families)
+        return fold(title, (found[c.id] for c in inside if c.id in found), shown)
 
     return "\n".join([_chart(real), "", *counts, _by_paper(folds)])
 
