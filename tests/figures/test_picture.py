@@ -20,6 +20,7 @@ from matplotlib.figure import Figure
 from deepmech.core.estimates import Estimate
 from deepmech.plots import style
 from deepmech_book import RECORD, figures
+from deepmech_book.figures import glass
 from deepmech_book.figures.picture import Picture, _slim, beside
 
 
@@ -174,6 +175,28 @@ ALL = {
     "folding_ruler": lambda: figures.folding_ruler(tour.rename(panel="pull", time="frame", block="node"), **say),
     "dots": lambda: figures.dots(load, row="block", by="noise", x_label="regret (%)", level=0.5, **say),
 }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda curves: figures.lines(curves, x="time", by="kind", **say),
+        lambda curves: figures.trajectories(curves, layer="kind", x_label=None, y_label=None, **say),
+        lambda curves: glass.curves(curves, by="kind", **say),
+        lambda curves: glass.plain(curves, x="time", by="kind", **say),
+    ],
+)
+def test_axes_are_named_by_the_attributes_of_the_arrays(draw):
+    time = xr.DataArray([1.0, 2.0, 4.0], dims="time", attrs={"long_name": "waiting", "units": "steps"})
+    curves = xr.DataArray([[0.9, 0.5, 0.2], [0.8, 0.7, 0.3]], {"kind": ["a", "b"], "time": time}, ("kind", "time"))
+    (axes,) = draw(curves.assign_attrs(long_name="memory", units="1")).render().axes
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("waiting (steps)", "memory")
+
+
+def test_clouds_are_named_by_the_labels_of_their_coordinates():
+    at = points.assign_coords(time=["left", "right"])
+    drawn = figures.clouds(at, group, axes="time", panel="panel", point="block", names=["a"], **say)
+    assert {ax.get_xlabel() for ax in drawn.render().axes} | {drawn.render().get_supxlabel()} >= {"left"}
 
 
 @cache

@@ -295,8 +295,8 @@ def trajectories(
     force: xr.DataArray | None = None,
     force_label: str = "force $F$",
     columns: int = 3,
-    x_label: str = "time $t$",
-    y_label: str = "load $D_\\ell$",
+    x_label: str | None = "time $t$",
+    y_label: str | None = "load $D_\\ell$",
     fig: Figure,
 ) -> Figure:
     """Loads D_ℓ(t) of every block or layer, coloured and numbered by ℓ; the driving force in a thin panel below them.
@@ -312,12 +312,15 @@ def trajectories(
         Pulling force or training loss. Where it is never negative its axis begins at zero.
     columns : int
         Panels side by side.
+    x_label, y_label : str or None
+        Names of the axes; those of the array with None.
 
     Raises
     ------
     ValueError
         If dimensions do not fit.
     """
+    x_label, y_label = x_label or axis_label(load[time]), y_label or axis_label(load)
     load = _from_the_left(transpose_to("trajectories load", load, panel, layer, time), time)
     force = None if force is None else _from_the_left(transpose_to("trajectories force", force, panel, time), time)
     titles = [style.format_number(v) for v in load[panel or SINGLETON].values]

@@ -177,7 +177,7 @@ def images(
     x: str,
     y: str,
     panel: str | None = None,
-    x_label: str = "layer $\\ell$",
+    x_label: str | None = "layer $\\ell$",
     fig: Figure,
 ) -> Figure:
     """Images side by side along ``x`` and below one another along ``y``, dark for small numbers and light for large.
@@ -193,6 +193,8 @@ def images(
         Dimensions of the grid.
     panel : str, optional
         Dimension of which every value has its own grid, one below the other; the values are the titles.
+    x_label : str or None
+        Name of the abscissa; that of the array with None.
 
     Raises
     ------
@@ -207,7 +209,7 @@ def images(
     side = (style.WIDTH - 0.5) / across
     fig.set_figheight(len(titles) * (tall * side * down + (0.65 if panel else 0.35)) + 0.3)
     corners = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1], [-1, -1]]) * HALF
-    for ax, grid in zip(panels(fig, titles, 1, x_label), maps.values, strict=True):
+    for ax, grid in zip(panels(fig, titles, 1, x_label or axis_label(maps[x])), maps.values, strict=True):
         low, high = grid.min((0, 2, 3)), grid.max((0, 2, 3))
         for i, j in np.ndindex(down, across):
             extent = (j - HALF, j + HALF, i + HALF, i - HALF)

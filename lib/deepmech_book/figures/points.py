@@ -165,8 +165,8 @@ def clouds(
     axes: str,
     panel: str,
     names: Sequence[str],
-    x_label: str,
-    y_label: str,
+    x_label: str | None = None,
+    y_label: str | None = None,
     point: str = "point",
     title: str = "{}",
     columns: int = 2,
@@ -181,6 +181,8 @@ def clouds(
     group : DataArray, dims (panel, point)
         0 … len(names) - 1; every group has a mark of its own beside its colour.
     names : of the groups, for the legend.
+    x_label, y_label : str, optional
+        Names of the axes; without them the labels along ``axes``.
 
     Raises
     ------
@@ -199,7 +201,8 @@ def clouds(
     titles, colours = [title.format(style.format_number(v)) for v in points[panel].values], style.categories(len(names))
     columns = min(columns, len(titles))
     fig.set_figheight(0.7 + 5.8 / columns * rows_of(len(titles), columns))
-    drawn = panels(fig, titles, columns, x_label, y_label)
+    across, up = map(str, points[axes].values)
+    drawn = panels(fig, titles, columns, x_label or across, y_label or up)
     for ax, at, kind in zip(drawn, points.values, group.values, strict=True):
         _kinds(ax, at[:, 0], at[:, 1], [names[k] for k in kind], names, colours, s=22, alpha=0.9)
         ax.set_aspect("equal", adjustable="datalim")
