@@ -27,15 +27,6 @@ def recover(true, rng):
     return {name: recovered(rng, 0.03 if true else 0.4) for name in ("of_i", "of_l")}
 
 
-@pairs.of("B.tails.index_on_fast")
-def index(true, rng):
-    """An index that is the exponent, and one that says how strong an effect was."""
-    r = [0.25, 0.5, 1.25, 1.5, 2.0]
-    strong = np.array(r) if true else rng.uniform(0.6, 0.9, 5)
-    values = {name: (("strength", "r"), np.stack([strong, strong])) for name in ("index", "slope")}
-    return {"tails": xr.Dataset(values, {"strength": [0.3, 3.0], "r": r})}
-
-
 @pairs.of("B.D1.small")
 def small(true, rng):
     """Noise that hides the trend, and noise that does not."""

@@ -24,15 +24,6 @@ def cases():
     return xr.DataArray(np.log(p) - np.log(p).mean(-1, keepdims=True), coords, ("case", "class"))
 
 
-@pairs.of("B.ext.prior_first")
-def prior_first(true, rng):
-    """Margins that fall to log p of their class before they grow; of the null they grow at once."""
-    prior, time = cases(), xr.DataArray(np.arange(10.0), {"time": np.arange(10.0)}, "time")
-    fall = xr.where(time < 4, time / 4 * true, 1.0 * true)
-    margin = banded(rng, prior * fall + xr.where(time > 4, time - 4, 0) * 3, 0.01)
-    return {"unequal": xr.Dataset({"margin": margin, "prior": prior})}
-
-
 @pairs.of("B.ext.imbalance_predicted")
 def imbalance_predicted(true, rng):
     """A model half as far off as balanced networks, which are half as far as unmoved logits; of the null as far off as
@@ -71,7 +62,7 @@ def fits(rng, distances, own_first=True):
     return found
 
 
-@pairs.of("B.ext.E1_nearer", "B.ext.pairs")
+@pairs.of("B.ext.E1_nearer")
 def nearer(true, rng):
     """Models nearer than the L-model and than the I-model; of the null they are as far as one of these, but for noise.
 
@@ -79,24 +70,12 @@ def nearer(true, rng):
     """
     other = rng.choice([0.3, 0.8])
     own = 0.1 if true else max(other, 0.3)
-    return {"fits": fits(rng, {"L": 0.4, "I": other, "own first": own, "pairs": own}), "n": 100}
+    return {"fits": fits(rng, {"L": 0.4, "I": other, "own first": own}), "n": 100}
 
 
-@pairs.fair("B.ext.E1_nearer", "B.ext.pairs")
+@pairs.fair("B.ext.E1_nearer")
 def as_near_as_the_i_model(rng):
-    return {"fits": fits(rng, {"L": 0.4, "I": 0.2, "own first": 0.2, "pairs": 0.2}), "n": 100}
-
-
-@pairs.of("B.ext.E1_noise")
-def as_near_as_trials(true, rng):
-    """Of the null the model is four times as far away as other trials."""
-    return {"fits": fits(rng, {"L": 0.4, "own first": 0.1 if true else 0.4, "other trials": 0.1}), "n": 100}
-
-
-@pairs.of("B.ext.E1_condition")
-def own_share_largest(true, rng):
-    """Of the null shares are in a random order."""
-    return {"fits": fits(rng, {"L": 0.4}, own_first=true)}
+    return {"fits": fits(rng, {"L": 0.4, "I": 0.2, "own first": 0.2}), "n": 100}
 
 
 @pytest.mark.parametrize("claim", pairs.claims)

@@ -51,12 +51,6 @@ def order(true, rng):
     return {"drawings": drawings(rng, 0.95, xr.DataArray(shares, {"estimator": ESTIMATORS}, "estimator"))}
 
 
-@pairs.of("B.5.before")
-def before(true, rng):
-    """Of the null the sign of a start decides."""
-    return {"drawings": drawings(rng, 0.95, before=0.97 if true else 0.5)}
-
-
 def batches(rng, off, scatter=0.01):
     """Paths of both models by data, over batches: relative differences of these sizes.
 

@@ -21,14 +21,6 @@ def pulled(rng, size, shape):
     return {"shapes": runs.networks(*groups)}
 
 
-@pairs.of("B.B5.direction")
-def direction(true, rng):
-    """Logits along d_k; of the null one wrong class takes all that is wrong, as in most networks."""
-    size = 1 + 7 * runs.T / runs.T[-1]
-    one_wrong = np.array([[1.0, 0.0, -1.0], [-1.0, 1.0, 0.0], [0.0, -1.0, 1.0]])
-    return {"networks": pulled(rng, size, np.eye(3) - 1 / 3 if true else one_wrong)}
-
-
 @pairs.of("B.B5.constant")
 def constant(true, rng):
     """Logits that stand still from the middle of training on; of the null they grow on, and the pull falls."""

@@ -61,22 +61,6 @@ def dashed(true, rng):
     }
 
 
-@pairs.of("B.text.geomnist")
-def losses_fall(true, rng):
-    """Losses that fall to a thousandth; of the null one of the two stays."""
-    training, unseen = (1e-3, 1e-3) if true else rng.permutation([1e-3, 0.5])
-    at_end = unseen * rng.uniform(0.8, 1.2, (20, 2))
-    return {
-        "long": xr.Dataset(
-            {
-                "loss": ("time", training * rng.uniform(0.8, 1.2, 50)),
-                "validation_loss": (("trial", "at_iteration"), at_end),
-                "validation_accuracy": (("trial", "at_iteration"), np.full((20, 2), 0.99)),
-            }
-        )
-    }
-
-
 @pairs.of("B.text.cifar")
 def photographs(true, rng):
     """Accuracy that rises above nine tenths in both cases; of the null below in one, with noise, of which the best of

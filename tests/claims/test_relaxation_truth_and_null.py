@@ -22,11 +22,6 @@ def kicks_of_full_strength(true, rng):
     return {"runs": mixed(rng, speed=speed, kicks=kicks)}
 
 
-@pairs.of("C.2.printed_temperature")
-def a_landscape_that_does_not_show_yet(true, rng):
-    return {"regularised": learnt(sliding_run(0.0, kicks=1.0 if true else 0.5, rng=rng, times=LONG))}
-
-
 @pairs.of("C.2.cold_is_faster")
 def a_slide(true, rng):
     return {"regularised": sliding_run(1e-7 if true else 0.0, rng=rng, times=LONG)}

@@ -32,13 +32,6 @@ def separates(true, rng):
     return {"share": shares(rng, 0.995 if true else chance, chance), "n_runs": N_RUNS}
 
 
-@pairs.of("B.thm21.chance")
-def chance(true, rng):
-    """Of the null some runs are separated that chance would not."""
-    by_chance = separation.chance_on_a_line([2, 3, 5])
-    return {"share": shares(rng, 1.0, by_chance + (0 if true else 0.25)), "n_runs": N_RUNS}
-
-
 def fading(true, rng):
     """Runs that separate if effects fade slowly; of the null the exponents are in a random order, never this one."""
     r = [0.5, 0.8, 1.2, 1.5]
@@ -72,12 +65,6 @@ def threshold(true, rng):
     """Of the null separation begins at a = K/2 for two classes, and at the same a for more of them."""
     factors = [0.9, 0.95, 1.0, 1.05, 1.1]
     return {"runs": {k: at_the_edge(rng, factors, 1.0 if true else 2 / k) for k in (2, 3)}}
-
-
-@pairs.of("B.thm31.sides")
-def sides(true, rng):
-    """Of the null time changes nothing."""
-    return {"runs": at_the_edge(rng, [0.9, 0.95, 1.05, 1.1], 1.0, 3.0 if true else 0.0)}
 
 
 @pytest.mark.parametrize("claim", pairs.claims)

@@ -28,11 +28,6 @@ def jumping(rng, middle=0.03, jump=True):
     return with_spec(result.assign(data_loss=loss + 1e-4 * rng.standard_normal(loss.shape)))
 
 
-@pairs.of("C.scaling.n_star")
-def vanishing_where_the_paper_s_does(true, rng):
-    return {"sizes": rested(0.19 if true else 0.6, rng)}
-
-
 @pairs.of("C.1.scatter")
 def only_half_without_loss(true, rng):
     return {"sizes": rested(0.3, rng, share=0.5 if true else 1.0)}

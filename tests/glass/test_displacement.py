@@ -75,23 +75,6 @@ def no_landscape(level, rng, rival):
     }
 
 
-@page.pair("C.5.swings", usual=0.0, reach=0.01)
-def short_steps_do_not_swing(level, rng, rival):
-    """Displacements of four networks that grow, but fall once, in long steps by a half."""
-    at = np.arange(1, 21)
-    time = np.union1d(at, 10 * at)
-    grow = time * np.exp(0.001 * rng.standard_normal((4, 1)))
-    falls = (0.0 if rival else 0.5, level[""])
-    paths = [
-        np.where(time == 3 * n, (1 - fall) * 2 * n, time) / time * grow for n, fall in zip((1, 10), falls, strict=True)
-    ]
-    square = xr.DataArray(
-        np.stack(paths)[..., None, None] * np.ones((2, 2)), {"time": time}, ("rate", "seed", "time", "layer", "alive")
-    )
-    walked = xr.Dataset({"square": square * 7, "count": (("layer", "alive"), np.full((2, 2), 7))})
-    return {"walked": walked, "times": at, "factors": (1, 10)}
-
-
 def by_batch(levels):
     """Displacements (network, batch size), in units of 10⁻⁴, that are level from 100,000 steps on."""
     time = np.geomspace(1, 1e6, 60)

@@ -337,7 +337,7 @@ def scoreboard_markdown(records: Iterable[Record], profile: str, pages: Pages) -
         families = {c.id: [r.id for r in inside if r.family == c.id] for c in inside if not c.family}
         for head, of in families.items():
             if of:
-                lines[head] = with_rows(lines[head], map(lines.get, of), (found[r] for r in of if r in found))
+                lines[head] = with_rows(lines[head], (lines[r] for r in of), (found[r] for r in of if r in found))
         shown = before + "".join(lines[head] for head in families)
         return fold(title, (found[c.id] for c in inside if c.id in found), shown)
 

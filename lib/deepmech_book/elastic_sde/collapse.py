@@ -61,14 +61,6 @@ def collapses(distance):
     return Measurement(in_simplex(distance.where(distance.inter < 0, drop=True)), null=float(attracted.value.max()))
 
 
-@measures("B.prop34.rate")
-def rate(distance):
-    """Rate of the exponential fall over the second half, mean over starts; Prop. 3.4 has −β/(K − 1), K = 3."""
-    late = distance.where(distance.inter < 0, drop=True).isel(time=slice(distance.sizes["time"] // 2, None))
-    slope = np.log(late).polyfit("time", 1).polyfit_coefficients.sel(degree=1, drop=True).mean("start")
-    return Measurement(-slope, expected=-late.inter / 2)
-
-
 @measures("B.prop34.printed")
 def printed(bounded, distance):
     """Share of starts in a simplex where B stays bounded; ``distance`` of constant effects has the null."""

@@ -108,15 +108,6 @@ def over_diffuses(runs):
     return Measurement(estimate(far, "seed", "symmetric"), 1.0, null, words)
 
 
-@measures("C.5.swings")
-def swings(walked, times, factors):
-    """The largest fall of a displacement from one time to the next, in small steps; the null: in the paper's."""
-    sums = walked[["square", "count"]].sum(["layer", "alive"])
-    paths = [(sums.square / sums["count"]).isel(rate=i).sel(time=n * times) for i, n in enumerate(factors)]
-    large, small = (float((1 - path / path.shift(time=1)).max()) for path in paths)
-    return Measurement(max(small, 0.0), null=large)
-
-
 @measures_walks("C.5.batch_order")
 def batch_order(batches):
     """The last displacement with each batch size over that with the next larger one."""

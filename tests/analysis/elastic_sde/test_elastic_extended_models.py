@@ -51,15 +51,6 @@ def test_roles_are_means_over_which_class_is_rare():
     assert found.sel(role="others").values.tolist() == [6.5, 0.0]
 
 
-def test_the_lowest_margin_is_told_in_units_of_the_prior_with_its_interval_there():
-    value = xr.DataArray([[0.0, -2.0, 3.0]], {"time": [0, 10, 20], "ratio": [2.0]}, ("ratio", "time"))
-    band = xr.concat([value, value - 0.5, value + 0.5], xr.Variable("what", ["value", "low", "high"]))
-    prior = xr.DataArray([-4.0], {"ratio": [2.0]}, "ratio")
-    when, lowest = extended_models.lowest_margin(extended_models.with_band(band), prior)
-    assert when.values.tolist() == [10] and float(lowest.value[0]) == 0.5
-    assert (float(lowest.low[0]), float(lowest.high[0])) == (0.375, 0.625)
-
-
 def test_labels_that_say_nothing_do_not_separate():
     share = extended_models.share_separated([0.0, 2 / 3], 40)
     assert float(share.sel(p_err=0.0)) == 1.0 and float(share.sel(p_err=2 / 3)) < 0.1

@@ -23,7 +23,6 @@ __all__ = [
     "INFERRED",
     "INITIAL",
     "WHOLE",
-    "block_share",
     "effects_by_source",
     "elasticity",
     "jackknifed",
@@ -73,19 +72,6 @@ def jackknifed(
         return result
     less = estimated(lambda some: measure(some) - null(some))
     return replace(result, null=null(whole), difference=less.interval)
-
-
-def block_share(kernel: xr.DataArray) -> xr.DataArray:
-    """Mean kernel between classes by that within, of a kernel over (…, class, other).
-
-    Examples
-    --------
-    >>> block_share(xr.DataArray([[4.0, 1.0], [3.0, 4.0]], dims=("class", "other"))).item()
-    0.5
-    """
-    own = xr.DataArray(np.eye(kernel.sizes["class"], dtype=bool), dims=("class", "other"))
-    between, within = (kernel.where(which).mean(["class", "other"]) for which in (~own, own))
-    return between / within
 
 
 def margin_growth(logits: xr.DataArray, move: xr.DataArray) -> xr.DataArray:

@@ -23,7 +23,6 @@ __all__ = [
     "by_role",
     "distance_ratio",
     "late_distances",
-    "lowest_margin",
     "share_separated",
     "unequal_networks",
     "with_band",
@@ -117,28 +116,6 @@ def with_band(values: xr.DataArray) -> Estimate:
     """Values and the ends of their band, of an array over ``what`` (value, low, high)."""
     value, low, high = (values.sel(what=name, drop=True) for name in ("value", "low", "high"))
     return Estimate(value, low, high)
-
-
-def lowest_margin(margin: Estimate, prior: xr.DataArray) -> tuple[xr.DataArray, Estimate]:
-    """When the margin of a rare class is smallest, and how small, in units of what log p says.
-
-    Parameters
-    ----------
-    margin : Estimate
-        Over ``ratio`` and ``time``.
-    prior : DataArray
-        log p less its mean, over ``ratio``; negative.
-
-    Returns
-    -------
-    soonest : DataArray
-        That time, over ``ratio``.
-    lowest : Estimate
-        The margin by the prior: 1 where it falls as far as log p. Its interval is that at that time.
-    """
-    soonest = margin.value.idxmin("time")
-    low, high = (end.sel(time=soonest, drop=True) / prior for end in margin.interval[::-1])
-    return soonest, Estimate(margin.value.min("time") / prior, low, high)
 
 
 # --- wrong labels -----------------------------------------------------------------------------------------------------

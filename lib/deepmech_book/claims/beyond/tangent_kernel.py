@@ -9,29 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-import numpy as np
 import xarray as xr
 
 from deepmech.core.estimates import Estimate, stack
 from deepmech_book.analysis.beyond import tangent_kernel as moves
-from deepmech_book.analysis.elastic_sde.effects import late_mean
 from deepmech_book.claims.functions import Measurement, measures
 
 Runs = Mapping[str, xr.Dataset]
-
-
-@measures("B.3.kernel.elastic")
-def elastic(kernels: Runs) -> Measurement:
-    """Kernel between classes by that within, late in training; null: before training."""
-    found = {
-        title: moves.jackknifed(
-            run[["kernel"]],
-            lambda some: late_mean(moves.block_share(some.kernel)),
-            lambda some: moves.block_share(some.kernel).isel(time=0, drop=True),
-        )
-        for title, run in kernels.items()
-    }
-    return Measurement(stack(found, "data"))
 
 
 def _growth(run: xr.Dataset, move: str, since: float) -> Estimate:
@@ -40,22 +24,16 @@ def _growth(run: xr.Dataset, move: str, since: float) -> Estimate:
 
 
 @measures("B.3.kernel.growth")
-def growth(kernels: Runs) -> Measurement:
-    """Growth of margins to first order, by that of training; null: by initial kernels."""
+def growth(kernels: Runs, steps: xr.Dataset) -> Measurement:
+    """Growth of margins to first order, by that of training; null: by initial kernels; beside it by whole ``steps``."""
     since = {title: moves.start_of_signal(run) for title, run in kernels.items()}
     found, null = (
         stack({title: _growth(run, name, since[title]) for title, run in kernels.items()}, "data")
         for name in ("move", "move_frozen")
     )
     times = (f"{title} {at:.0f} of {float(kernels[title].time[-1]):.0f} iterations" for title, at in since.items())
-    return Measurement(found, null=null.value, detail=f"From on: {', '.join(times)}.")
-
-
-@measures("B.3.kernel.finite")
-def finite(kernels: xr.Dataset, steps: xr.Dataset) -> Measurement:
-    """Growth of margins by whole steps, by that of training; null: to first order."""
-    since = moves.start_of_signal(kernels)
-    return Measurement(_growth(steps, "move", since), null=_growth(kernels, "move", since).value)
+    whole = _growth(steps, "move", next(iter(since.values())))
+    return Measurement(found, null=null.value, detail=f"By whole steps: {whole}. From on: {', '.join(times)}.")
 
 
 def _by_step(
@@ -72,17 +50,6 @@ def _by_step(
     nulls = xr.concat(null.values(), xr.Variable("data", list(null)))
     groups = sum(one.sizes["of"] - 1 for one in found.values())
     return Measurement(stack(own, "data"), null=nulls, detail=f"Groups of ten trials: {groups}.")
-
-
-@measures("B.3.kernel.intra")
-def intra(found: Runs) -> Measurement:
-    """α̂ by the α of a step, on a logarithm for its interval."""
-
-    def share(one: xr.Dataset, source: str) -> xr.DataArray:
-        inferred, real = (one.intra.sel(source=name, drop=True) for name in (moves.INFERRED, source))
-        return np.log(inferred / real)
-
-    return _by_step(found, share, np.exp)
 
 
 @measures("B.3.kernel.sign")

@@ -30,15 +30,6 @@ def from_noise(of_i: xr.Dataset, of_l: xr.Dataset) -> Measurement:
     return Measurement(recovery.recovery_error(["A", "intra"], of_i, of_l, of_l.sizes["time"] // 4))
 
 
-@measures("B.tails.index_on_fast")
-def tail_index_on_fast(tails: xr.Dataset) -> Measurement:
-    """Index of the strongest effects that fade faster than 1/t; null: of those that fade more slowly, the largest."""
-    strong = tails.isel(strength=-1)
-    fast, slow = (strong.sel(r=strong.r[keep]) for keep in (strong.r > 1.1, strong.r < 1))
-    slopes = ", ".join(f"{float(v):.2f}" for v in fast.slope)
-    return Measurement(fast["index"], null=float(slow["index"].max()), detail=f"Local slopes there: {slopes}.")
-
-
 # --- Figure D.1 -------------------------------------------------------------------------------------------------------
 
 

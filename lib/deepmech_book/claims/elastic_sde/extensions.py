@@ -21,15 +21,6 @@ Fits = Mapping[str, xr.Dataset]
 # --- unequal classes --------------------------------------------------------------------------------------------------
 
 
-@measures("B.ext.prior_first")
-def prior_first(unequal: xr.Dataset) -> Measurement:
-    """Smallest margin of the rare class over that of log p, by ``ratio``."""
-    margin, prior = (extended_models.by_role(unequal[name]).sel(role="rare") for name in ("margin", "prior"))
-    soonest, lowest = extended_models.lowest_margin(extended_models.with_band(margin), prior)
-    when = "; ".join(f"{float(t):,.0f} (1 : {float(t.ratio):g})" for t in soonest)
-    return Measurement(lowest, detail=f"The margin is smallest at iteration {when}.")
-
-
 @measures("B.ext.imbalance_predicted")
 def imbalance_predicted(unequal: xr.Dataset) -> Measurement:
     """Distance of the model's prediction over that of balanced networks' paths, by ``ratio``; null: unmoved logits."""
@@ -69,25 +60,3 @@ def _beside_l_model(fits: Fits, model: str, n: int) -> Measurement:
 def e1_nearer(fits: Fits, n: int) -> Measurement:
     """Eq. E.1 with its condition beside the L-model."""
     return _beside_l_model(fits, "own first", n)
-
-
-@measures("B.ext.pairs")
-def pairs(fits: Fits, n: int) -> Measurement:
-    """The L-model with a factor on β for each pair beside that without."""
-    return _beside_l_model(fits, "pairs", n)
-
-
-@measures("B.ext.E1_noise")
-def e1_noise(fits: Fits, n: int) -> Measurement:
-    """Eq. E.1 with its condition beside other trials of the same networks."""
-    return Measurement(
-        extended_models.distance_ratio(extended_models.late_distances(fits), "own first", "other trials", n)
-    )
-
-
-@measures("B.ext.E1_condition")
-def e1_condition(fits: Fits) -> Measurement:
-    """Part of the classes whose own share is the largest where that was not asked; null: in a random order."""
-    shares = [one["share"].sel(rule="all shares") for one in fits.values()]
-    share = xr.concat(shares, xr.Variable("data", list(fits)))
-    return Measurement((share.argmax("direction") == share["pull"]).mean(["pull", "split"]), null=1 / 3)

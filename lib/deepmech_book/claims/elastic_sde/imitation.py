@@ -50,13 +50,6 @@ def order_by_i_model(drawings: xr.Dataset) -> Measurement:
     )
 
 
-@measures("B.5.before")
-def before_scaling(drawings: xr.Dataset) -> Measurement:
-    """Share of drawings whose own logit is largest before anything is multiplied, L-model, by class and data."""
-    share = drawings["before"].sel(structure="logits", estimator="L-program", drop=True)
-    return Measurement(proportion(share, imitated_paths.N_DRAWINGS), null=0.5)
-
-
 @measures("B.D8.ratios")
 def ratios(batches: Paths, blind: Paths, n: int) -> Measurement:
     """Largest distance of simulated from real ratios of logits; null: of the paths with a constant effect."""

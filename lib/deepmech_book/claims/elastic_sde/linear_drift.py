@@ -14,12 +14,6 @@ from deepmech_book.analysis.elastic_sde import imitated_paths
 from deepmech_book.claims.functions import Measurement, measures
 
 
-@measures("B.B5.direction")
-def pull_is_along_d(networks: Mapping[str, xr.Dataset]) -> Measurement:
-    """Cosine of the angle of the pull with d_k over the last tenth, by class and data."""
-    return Measurement(imitated_paths.linearisation(networks)[1], null=float(np.sqrt(3) / 2))
-
-
 @measures("B.B5.constant")
 def pull_is_linear(networks: Mapping[str, xr.Dataset]) -> Measurement:
     """Factor of the pull in the middle of training over that at its end, by class and data."""

@@ -11,9 +11,8 @@ from functools import partial
 import numpy as np
 import xarray as xr
 
-from deepmech.core.estimates import Estimate, estimate, stack
+from deepmech.core.estimates import Estimate, stack
 from deepmech_book.analysis.elastic_sde import clouds
-from deepmech_book.analysis.elastic_sde.curves import last_tenth
 from deepmech_book.analysis.elastic_sde.logits import overlap
 from deepmech_book.claims.functions import Measurement, measures
 
@@ -64,18 +63,6 @@ def dashed(seen: xr.Dataset, simulated: xr.DataArray, constant: xr.DataArray) ->
 
 
 # --- the text about training ------------------------------------------------------------------------------------------
-
-
-@measures("B.text.geomnist")
-def losses_fall(long: xr.Dataset) -> Measurement:
-    """Mean training loss over the last tenth, and mean validation loss at the end."""
-    training, end = float(last_tenth(long["loss"])), long.isel(at_iteration=-1)
-    unseen = estimate(end["validation_loss"], "trial", "skewed")
-    both = xr.DataArray([training, float(unseen.value)], {"set": ["training", "validation"]}, "set")
-    mistakes = float(1 - end["validation_accuracy"].mean())
-    low, high = (float(one) for one in unseen.interval)
-    words = f"Validation loss: [{low:.2g}, {high:.2g}]; mistakes on validation images: {mistakes:.2%}."
-    return Measurement(both, detail=words)
 
 
 @measures("B.text.cifar")

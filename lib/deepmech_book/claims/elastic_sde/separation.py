@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import xarray as xr
 
-from deepmech.core.estimates import estimate, proportion, stack
+from deepmech.core.estimates import proportion, stack
 from deepmech_book.analysis.elastic_sde import separation
 from deepmech_book.claims.functions import Measurement, measures
 
@@ -22,14 +22,6 @@ def separates(share: xr.DataArray, n_runs: int) -> Measurement:
     """Share of separated runs with the larger effect within classes, over ``n``; null: chance."""
     elastic = share.sel(gap=0.5, drop=True)
     return Measurement(proportion(elastic, n_runs), null=separation.chance_on_a_line(elastic["n"].values.tolist()))
-
-
-@measures("B.thm21.chance")
-def chance(share: xr.DataArray, n_runs: int) -> Measurement:
-    """Share of separated runs with the larger effect between classes, less that of chance, over ``n``."""
-    inelastic = share.sel(gap=-0.5, drop=True)
-    by_chance = separation.chance_on_a_line(inelastic["n"].values.tolist())
-    return Measurement(proportion(inelastic, n_runs).map(lambda end: end - by_chance))
 
 
 # --- Theorem 3.1 ------------------------------------------------------------------------------------------------------
@@ -64,11 +56,3 @@ def threshold(runs: Mapping[int, xr.DataArray]) -> Measurement:
     """The strength over K/2 at which the curves of the first and the last time cross, by number of ``classes``."""
     crossings = {k: separation.crossing_strength(one) for k, one in runs.items()}
     return Measurement(stack(crossings, "classes"), detail=f"Numbers of classes: {', '.join(map(str, runs))}.")
-
-
-@measures("B.thm31.sides")
-def sides(runs: xr.DataArray) -> Measurement:
-    """How the share of separable runs changes in time, upwards above the threshold and downwards below, by strength."""
-    change = separation.change_in_time(runs)
-    expected = xr.where(change["factor"] > 1, 1.0, -1.0)
-    return Measurement(estimate(change * expected, "run", "skewed"))

@@ -30,19 +30,6 @@ def hot_is_free(runs: Runs) -> Measurement:
     return Measurement(stack(found, "phase"), null=relaxation.distance_of_kicks(0.5), detail=origins(runs, best))
 
 
-@measures_walks("C.2.printed_temperature", early=True)
-def printed_temperature(regularised: xr.Dataset) -> Measurement:
-    """The same distance at T = 10⁻⁴, of the networks that learnt as much as the paper's."""
-    best = phases.learnt_most(regularised)
-    if not best.sizes["seed"]:
-        return Measurement(not_testable="none of these networks learnt as much as the paper's; train wider ones")
-    every = relaxation.distance_from_free(regularised, 1e-4)
-    words = origins(
-        {"those that learnt most": best}, f"Of all {regularised.sizes['seed']}, half-learnt ones too: {every}."
-    )
-    return Measurement(relaxation.distance_from_free(best, 1e-4), null=relaxation.distance_of_kicks(0.5), detail=words)
-
-
 @measures_walks("C.2.cold_is_faster", early=True)
 def cold_is_faster(regularised: xr.Dataset) -> Measurement:
     """τ₉₀ at T = 10⁻⁶ in the finest window over that of free walks."""

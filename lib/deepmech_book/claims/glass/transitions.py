@@ -12,18 +12,6 @@ from deepmech_book.analysis.glass import phases, transitions
 from deepmech_book.claims.functions import Measurement, measures
 
 
-@measures("C.scaling.n_star")
-def n_star(sizes: xr.Dataset) -> Measurement:
-    """N/P_D at which the mean loss vanishes, of networks that are scaled down."""
-    star, _ = transitions.fitted(sizes)
-    fallen = transitions.n_star(sizes.assign(data_loss=sizes.data_loss.fillna(0.5)))
-    words = (
-        f"{transitions.origin(sizes)} Mean loss: {transitions.mean_losses(sizes)}. "
-        f"With those that diverged counted as at the origin: {fallen:.2f}."
-    )
-    return Measurement(star, detail=words)
-
-
 @measures("C.1.scatter")
 def scatter(sizes: xr.Dataset) -> Measurement:
     """Share of the larger networks that are without loss."""
