@@ -14,7 +14,6 @@ CELLS = {
     "elastic_sde.tangent_kernel": "deepmech_book.sweeps.elastic_sde.tangent_kernel:measure_cells",
     "extras.coverage": "deepmech_book.sweeps.extras.coverage:try_intervals",
     "extras.coverage_drawn": "deepmech_book.sweeps.extras.coverage:try_methods",
-    "extras.zoo": "deepmech_book.sweeps.extras.zoo:train_zoo",
     "glass.forecasts": "deepmech_book.sweeps.glass.forecasts:forecast_cells",
     "glass.landscape": "deepmech_book.sweeps.glass.landscape:survey",
     "glass.lennard_jones": "deepmech_book.sweeps.glass.lennard_jones:relax_cells",

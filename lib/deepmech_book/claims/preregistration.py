@@ -12,9 +12,7 @@ from deepmech_book.sweeps.shipped import folder
 
 __all__ = ["ASKED", "COMMITS", "Prediction", "book", "prediction"]
 
-COMMITS = dict.fromkeys(("equal_separation", "generalisation", "inside_a_layer"), "e3c385d") | {
-    "fresh_networks": "80877f2",
-    "more_networks": "3ad0717",
+COMMITS = {
     "relaxation_forecast": "a3ddc27",
     "carried_steps": "27bfbee",
     "balanced_dropout": "5ffe736",
