@@ -35,7 +35,6 @@ CELLS = {
     "spring_block.regression": "deepmech_book.sweeps.spring_block.regression:train_regressions",
     "spring_block.resolutions": "deepmech_book.sweeps.spring_block.architectures:train_resolutions",
     "spring_block.two_metrics": "deepmech_book.sweeps.spring_block.networks:train_in_two_metrics",
-    "spring_block.validated": "deepmech_book.sweeps.spring_block.networks:train_validated",
     "spring_block.without_norm": "deepmech_book.sweeps.spring_block.without_norm:train_cells",
 }
 """``"module:function"`` of each name."""

@@ -7,13 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import xarray as xr
 
 import deepmech_book.sweeps
 from deepmech.sweeps import sweep_of
 from deepmech.sweeps.store import read_netcdf
 from deepmech_book.analysis.glass import phases
-from deepmech_book.analysis.spring_block import tuning
 from deepmech_book.cells import CELLS
 from deepmech_book.sweeps import record
 from deepmech_book.sweeps.glass import walks
@@ -107,11 +105,6 @@ def test_networks_of_diagrams(name):
     result = largest(f"figure-{name}")
     for measure in ("curvature", "accuracy"):
         assert abs(skewness(result[measure], "seed")) < LARGEST["skewed"]
-
-
-def test_regrets():
-    found = tuning.regrets(largest("figure-1a-mnist"), largest("validated-1a-mnist")["accuracy_validation"])
-    assert abs(skewness(xr.DataArray(found, dims="seed"), "seed")) < LARGEST["skewed"]
 
 
 @pytest.mark.parametrize("name", ["geomnist", "cifar", "corruption", "corruption-long", "imbalance"])
