@@ -23,7 +23,6 @@ CELLS = {
     "glass.waited": "deepmech_book.sweeps.glass.walks:wait_cells",
     "glass.walks": "deepmech_book.sweeps.glass.walks:walk_cells",
     "spring_block.architectures": "deepmech_book.sweeps.spring_block.architectures:train_kind",
-    "spring_block.balance": "deepmech_book.sweeps.spring_block.balance:train_rows",
     "spring_block.both_sets": "deepmech_book.sweeps.spring_block.in_time:train_on_both_sets",
     "spring_block.convolutional": "deepmech_book.sweeps.spring_block.convolutional:train_through_stages",
     "spring_block.fewer_epochs": "deepmech_book.sweeps.spring_block.in_time:train_in_time",
