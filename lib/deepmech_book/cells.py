@@ -7,7 +7,6 @@ a name is never given to another function, and never changed, for keys hold it.
 from __future__ import annotations
 
 CELLS = {
-    "elastic_sde.carried_steps": "deepmech_book.sweeps.elastic_sde.carried_steps:carry_cells",
     "elastic_sde.extension_models": "deepmech_book.sweeps.elastic_sde.extension_models:fit_cells",
     "elastic_sde.finite_steps": "deepmech_book.sweeps.elastic_sde.tangent_kernel:step_cells",
     "elastic_sde.networks": "deepmech_book.sweeps.elastic_sde.networks:train_cells",

@@ -14,7 +14,6 @@ __all__ = ["ASKED", "COMMITS", "Prediction", "book", "prediction"]
 
 COMMITS = {
     "relaxation_forecast": "a3ddc27",
-    "carried_steps": "27bfbee",
 }
 """In which each prediction was committed, before anything was trained on which it is judged."""
 ASKED = {"question": "Question", "law": "The law", "ours": "What we expected", "rival": "Simplest rival",
