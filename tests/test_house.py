@@ -258,7 +258,6 @@ for house in (deepmech, deepmech_book):
     for module in pkgutil.walk_packages(house.__path__, house.__name__ + "."):
         # The build, the claims, what reads it and the live host of the explorers need the book's packages.
         needs = ("deepmech_book.build.", "deepmech_book.claims", "deepmech_book.explorers.widget")
-        needs += ("deepmech_book.claims.preregistration",)
         if not module.name.startswith(needs):
             importlib.import_module(module.name)
 from deepmech import cli
