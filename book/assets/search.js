@@ -20,7 +20,6 @@ const ANSWERS = [
   [/^fig(ure|\.)? ?s?\d/, "generated/papers", "", "Figures of the papers, and the page of each"],
   [/^eq(uation|\.)? ?\d/, "generated/formulas", "", "Equations, and what computes them"],
   [/how long|minutes|hours/, "short_path", "", "The short path: pages and minutes"],
-  [/overfit|generali[sz]/, "generated/laws/generalisation", "", "Which of two networks generalises better?"],
   [/exercise|solution|course|lecture/, "teach", "", "Teach it: lectures and exercises"],
   [/cifar|photograph/, "generated/glass/cifar", "", "Photographs: the second data set of paper C"],
 ];

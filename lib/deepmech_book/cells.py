@@ -7,14 +7,12 @@ a name is never given to another function, and never changed, for keys hold it.
 from __future__ import annotations
 
 CELLS = {
-    "elastic_sde.carried_steps": "deepmech_book.sweeps.elastic_sde.carried_steps:carry_cells",
     "elastic_sde.extension_models": "deepmech_book.sweeps.elastic_sde.extension_models:fit_cells",
     "elastic_sde.finite_steps": "deepmech_book.sweeps.elastic_sde.tangent_kernel:step_cells",
     "elastic_sde.networks": "deepmech_book.sweeps.elastic_sde.networks:train_cells",
     "elastic_sde.tangent_kernel": "deepmech_book.sweeps.elastic_sde.tangent_kernel:measure_cells",
     "extras.coverage": "deepmech_book.sweeps.extras.coverage:try_intervals",
     "extras.coverage_drawn": "deepmech_book.sweeps.extras.coverage:try_methods",
-    "extras.zoo": "deepmech_book.sweeps.extras.zoo:train_zoo",
     "glass.forecasts": "deepmech_book.sweeps.glass.forecasts:forecast_cells",
     "glass.landscape": "deepmech_book.sweeps.glass.landscape:survey",
     "glass.lennard_jones": "deepmech_book.sweeps.glass.lennard_jones:relax_cells",
@@ -24,7 +22,6 @@ CELLS = {
     "glass.waited": "deepmech_book.sweeps.glass.walks:wait_cells",
     "glass.walks": "deepmech_book.sweeps.glass.walks:walk_cells",
     "spring_block.architectures": "deepmech_book.sweeps.spring_block.architectures:train_kind",
-    "spring_block.balance": "deepmech_book.sweeps.spring_block.balance:train_rows",
     "spring_block.both_sets": "deepmech_book.sweeps.spring_block.in_time:train_on_both_sets",
     "spring_block.convolutional": "deepmech_book.sweeps.spring_block.convolutional:train_through_stages",
     "spring_block.fewer_epochs": "deepmech_book.sweeps.spring_block.in_time:train_in_time",
@@ -36,7 +33,6 @@ CELLS = {
     "spring_block.regression": "deepmech_book.sweeps.spring_block.regression:train_regressions",
     "spring_block.resolutions": "deepmech_book.sweeps.spring_block.architectures:train_resolutions",
     "spring_block.two_metrics": "deepmech_book.sweeps.spring_block.networks:train_in_two_metrics",
-    "spring_block.validated": "deepmech_book.sweeps.spring_block.networks:train_validated",
     "spring_block.without_norm": "deepmech_book.sweeps.spring_block.without_norm:train_cells",
 }
 """``"module:function"`` of each name."""

@@ -76,7 +76,7 @@ def test_a_terminal_of_another_code_page_gets_every_line(page, checkout, monkeyp
 
     commands = [
         [],
-        *([name] for name in ("book", "run", "sweep", "verify", "ship", "data", "zoo", "bench", "lab", "explore")),
+        *([name] for name in ("book", "run", "sweep", "verify", "ship", "data", "lab", "explore")),
     ]
     assert all("usage: deepmech" in said(*command, "--help") for command in commands)
     assert "- " in said("book", "--no-site") or page == "utf-8"

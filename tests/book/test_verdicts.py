@@ -16,7 +16,6 @@ from deepmech_book.build import site, verdicts
 from deepmech_book.build.sources import BookError
 from deepmech_book.build.verdicts import Row
 from deepmech_book.claims import registry, tables
-from deepmech_book.claims.preregistration import COMMITS, prediction
 from deepmech_book.claims.rules import Rule
 
 PAGE = "spring_block/phase_diagram"
@@ -240,14 +239,3 @@ def test_a_flipped_verdict_stops_the_build_until_it_is_accepted(checkout, monkey
     with open(checkout.book / verdicts.FILE, "a") as table:
         table.write("A.3.eq8\tholds\t-0.05\t-\t-\t-\t-\n")
     assert book("--chapters", "springs")[0] == 0 and len(built) == 2, "the table of other pages is no part of the site"
-
-
-@pytest.mark.parametrize("name", COMMITS)
-def test_claims_of_laws_are_those_that_were_frozen(name):
-    frozen = prediction(name)
-    for claim in frozen.claims:
-        known = registry.claim(claim["id"])
-        assert known.rule == registry.Rule.parse(claim["rule"]) and known.page == claim["page"]
-        for field in ("where", "statement", "measure", "against", "better_than_null"):
-            assert getattr(known, field) == claim.get(field, getattr(registry.Claim, field, None)), (claim["id"], field)
-    assert frozen.question in repr(frozen) and frozen.title

@@ -137,7 +137,7 @@ def test_words_of_a_claim_end_neither_their_line_nor_the_cell_of_a_table(monkeyp
 
 
 def test_what_the_authors_could_answer_stands_beside_a_verdict_against_them_only():
-    claim = claims.claim("A.1.fitted.epochs")
+    claim = claims.claim("A.S4.linear")
     assert claim.answer
     lost, won = entry_of(claim.id, -0.1), entry_of(claim.id, 0.1)
     assert claim.answer in repr(lost) and claim.answer not in repr(won)

@@ -47,7 +47,6 @@ CALLS = {
     "separable": (np.stack([A, B, C]), separability.separable),
     "separated_along": (np.stack([A, B, C]), lambda a: separability.separated_along(a, np.ones(4))),
     "separated_along, direction": (A[0], lambda a: separability.separated_along(np.stack([A, B]), a)),
-    "best_direction": (A[:3], lambda a: separability.best_direction(a)[0]),
     "etf_distance": (A[:3], separability.etf_distance),
     "displacement_sums": (A.ravel(), lambda a: glass.displacement_sums(a, B.ravel(), GROUP, 3, [0.1]).square),
     "displacement_sums, windows": (T, lambda a: glass.displacement_sums(A.ravel(), B.ravel(), GROUP, 3, a).square),
@@ -115,7 +114,7 @@ def test_views_and_read_only_arrays_are_read_alike_and_left_alone(name):
 
 SCALE_FREE = [
     *("data_separation", "data_separation, D_hat", "data_separation, debiased", "curvature", "descent"),
-    *("probe_error", "integrated_effects, I", "integrated_effects, L", "separated_along, direction", "best_direction"),
+    *("probe_error", "integrated_effects, I", "integrated_effects, L", "separated_along, direction"),
     *("etf_distance", "mixture_non_gaussian", "mixture_non_gaussian, counts"),
 ]
 

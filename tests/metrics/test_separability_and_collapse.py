@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepmech.core.random import Stream
-from deepmech.metrics.separability import best_direction, etf_distance, linearly_separable, separable, separated_along
+from deepmech.metrics.separability import etf_distance, linearly_separable, separable, separated_along
 
 
 def points(*shape, key=0):
@@ -84,20 +84,6 @@ def test_pairs_and_fixed_directions_agree_on_a_line():
         assert not (separated_along(plane, nu) & ~separable(plane)).any()
 
 
-@pytest.mark.parametrize("k,p", [(2, 3), (3, 2), (4, 3), (5, 5)])
-def test_the_best_direction_beats_a_dense_search(k, p):
-    for key in range(5):
-        m = points(k, p, key=key)
-        nu, gap = best_direction(m)
-        line = np.sort(m @ nu)
-        assert np.linalg.norm(nu) == pytest.approx(1)
-        assert np.diff(line).min() == pytest.approx(gap)
-        tries = points(20000, p, key=key + 50)
-        tries /= np.linalg.norm(tries, axis=1, keepdims=True)
-        assert np.diff(np.sort(tries @ m.T, axis=1), axis=1).min(1).max() <= gap + 1e-12
-    assert best_direction(np.ones((3, 2)))[1] == 0
-
-
 def simplex(k, p):
     return np.sqrt(k / (k - 1)) * np.pad(np.eye(k) - 1 / k, ((0, 0), (0, p - k)))
 
@@ -123,5 +109,3 @@ def test_errors_name_the_remedy():
         separable(np.zeros((1, 2, 2)))
     with pytest.raises(ValueError, match="expected 2 numbers, not all zero"):
         separated_along(np.zeros((2, 2, 2)), [0.0, 0.0])
-    with pytest.raises(ValueError, match="K from 2 to 8"):
-        best_direction(np.zeros((9, 2)))

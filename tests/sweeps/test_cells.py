@@ -122,7 +122,6 @@ REQUESTS = [
     (lambda: convolutional.dropout_raised(data="fashion"), "data = 'fashion'.*mnist"),
     (lambda: convolutional.dropout_raised(n_records=5, stage=4), "n_records = 5.*stage = 4"),
     (lambda: convolutional.dropout_raised(network={"pooling": "min"}), "CNN.pooling"),
-    (lambda: networks.with_validation(held_out=1.0), "held_out"),
     (lambda: trials.as_published("mnist"), "must be one of geomnist, corruption"),
     (lambda: trials.trials("t", thin=7), "thin = 7: must divide the 10000 iterations"),
     (lambda: trials.trials("t", n_trials=25), "multiple of 10"),

@@ -1,23 +1,23 @@
-"""Can a hyperplane tell two classes apart? Decided exactly, along a fixed direction, and along the best one for all.
+"""Can a hyperplane tell two classes apart? Decided exactly, and along a fixed direction.
 
 Paper B's Definitions C.1 to C.5 differ in what the hyperplane may depend on. :func:`separable` lets it depend on the
-pair of classes; :func:`separated_along` holds its direction fixed; :func:`best_direction` finds the direction that
-serves all pairs at once (Eq. C.23). :func:`etf_distance` says whether class means form a simplex: neural collapse.
+pair of classes; :func:`separated_along` holds its direction fixed. :func:`etf_distance` says whether class means form a
+simplex: neural collapse.
 """
 
 from __future__ import annotations
 
-from itertools import combinations, pairwise, permutations
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import xarray as xr
-from scipy.optimize import linprog, nnls
+from scipy.optimize import linprog
 
 from deepmech.core import specs
 from deepmech.core.labels import as_labelled
 
-__all__ = ["best_direction", "etf_distance", "linearly_separable", "separable", "separated_along"]
+__all__ = ["etf_distance", "linearly_separable", "separable", "separated_along"]
 
 PAIRS = 10**6
 
@@ -154,56 +154,6 @@ def separated_along(features: Any, direction: Any) -> xr.DataArray:
     pairs = list(combinations(range(f.sizes["class"]), 2))
     apart = [(low[..., k] > high[..., l]) | (high[..., k] < low[..., l]) for k, l in pairs]
     return _per_pair(f, np.stack(apart, -1), pairs)
-
-
-def best_direction(means: Any) -> tuple[np.ndarray, float]:
-    r"""The direction that keeps the projected class means as far apart as possible (paper B, App. C.3, Eq. C.23).
-
-    .. math:: \max_{|\nu|=1}\,\min_{k<l}\,|\langle\bar X^k-\bar X^l,\nu\rangle|
-
-    The paper calls this convex. It is not: a modulus is to be made large, and ν and −ν do equally well. But for a given
-    order of the projected means only neighbours matter and the moduli fall away, so that each of the K!/2 orders is a
-    projection on a convex set (solved by non-negative least squares); the best of them is the answer, exactly.
-
-    Parameters
-    ----------
-    means
-        (K, p), K from 2 to 8; for the paper's sum over an interval of time, hand over the sum (or mean) over time.
-
-    Returns
-    -------
-    direction : ndarray
-        ν, unit length, shape (p,).
-    gap : float
-        The smallest distance between projected means; 0 (and an arbitrary ν) if two means coincide.
-
-    Examples
-    --------
-    >>> nu, gap = best_direction([[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]])
-    >>> abs(nu).round(6).tolist(), round(gap, 6)
-    ([1.0, 0.0], 1.0)
-    """
-    m = specs.check_array("best_direction: means", means)
-    if m.ndim != 2 or not 2 <= len(m) <= 8 or not m.size or not np.isfinite(m).all():
-        raise ValueError(f"best_direction: means have shape {m.shape}: expected finite (K, p) with K from 2 to 8")
-    scale = specs.unit_scale(m, power=40).item()  # the tolerances below are for means of about 1
-    m = m * scale
-    best, gap = np.eye(m.shape[1])[0], 0.0
-    for order in permutations(range(len(m))):
-        if order[0] > order[-1]:  # the reversed order is the same direction backwards
-            continue
-        steps = np.stack([m[b] - m[a] for a, b in pairwise(order)])
-        # Shortest ν with steps · ν ≥ 1 (Lawson and Hanson's least distance programming).
-        e = np.vstack([steps.T, np.ones(len(steps))])
-        target = np.r_[np.zeros(m.shape[1]), 1.0]
-        u, left = nnls(e, target)
-        r = e @ u - target
-        if left < 1e-12 or r[-1] > -1e-15:
-            continue
-        nu = -r[:-1] / r[-1]
-        if 1 / np.linalg.norm(nu) > gap:
-            best, gap = nu / np.linalg.norm(nu), 1 / float(np.linalg.norm(nu))
-    return best, gap / scale
 
 
 def _as_features(features: Any) -> xr.DataArray:

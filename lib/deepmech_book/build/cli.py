@@ -46,16 +46,6 @@ def commands(parsers: Any) -> None:
     add("--cell-minutes", **minutes)
     add("--help-notebook", action="store_true", help="say which parameters the notebook has, and stop")
 
-    add = told(_zoo, "say what a network of the zoo is and what was measured of it")
-    add("number", type=int, metavar="NUMBER", help="which network, from 0")
-    add("--again", action="store_true", help="train it here, and compare")
-    add("--seed", type=int, default=0, help="other initial weights and batches (default: 0, those that ship)")
-
-    add = told(_bench, "judge a measure of your own on the zoo, beside all others")
-    add("path", metavar="FILE", help="a Python file with functions of a record")
-    add("--stop", choices=("loss", "epochs"), default="loss", help="equal training loss (default), or equal epochs")
-    add("--equal", action="store_true", help="count every pair alike, also where gaps are close")
-
     add = told(_lab, "copy the notebooks, and open JupyterLab on the copies")
     add("-o", dest="out", metavar="FOLDER", default="lab", help="where the copies are kept (default: lab)")
     add("--no-browser", action="store_true", help="only write the copies")
@@ -113,23 +103,6 @@ def _run(options: argparse.Namespace) -> int:
     run.run(checkout, source, parameters, folder, cell_minutes=options.cell_minutes, say=say)
     say(f"{options.out} holds the notebook, its figures and its claims")
     return 0
-
-
-def _zoo(options: argparse.Namespace) -> int:
-    from deepmech_book.bench.networks import cli_zoo
-
-    sys.stdout.write(f"{cli_zoo(options.number, again=options.again, seed=options.seed)}\n")
-    return 0
-
-
-def _bench(options: argparse.Namespace) -> int:
-    from deepmech_book.bench.networks import cli_bench
-
-    table, faults = cli_bench(options.path, stop=options.stop, equal=options.equal)
-    sys.stdout.write(f"{table}\n")
-    for line in faults:
-        say(line)
-    return 1 if faults else 0
 
 
 def _lab(options: argparse.Namespace) -> int:

@@ -52,7 +52,6 @@ SHARED = (
     "deepmech.metrics",
     "deepmech.simulators",
     "deepmech.trainers",
-    "deepmech_book.bench",
     "deepmech_book.claims",
     "deepmech_book.explorers",
     "deepmech_book.figures.elastic_sde",

@@ -19,7 +19,6 @@ from deepmech_book.figures import Picture
 
 __all__ = [
     "accuracies",
-    "all_times",
     "class_numbers",
     "class_path",
     "distance_from_limit",
@@ -30,7 +29,6 @@ __all__ = [
     "fading_exponents",
     "final_accuracy",
     "final_loss",
-    "gaps_along_directions",
     "indices_by_model",
     "indices_by_source",
     "integrated_by_share",
@@ -173,37 +171,6 @@ threshold = partial(
     alt="Three rising curves over the strength that cross in one point at one and become steeper with time.",
 )
 """Shares of separable runs over the strength ``factor``, a curve for each ``time``."""
-
-
-def all_times(since: xr.DataArray, now: xr.DataArray) -> Picture:
-    """Shares of runs that have been separated at all times so far, and at the threshold at each ``time``.
-
-    ``since`` has three strengths (``factor``), of which the middle one is the threshold; ``now`` likewise.
-    """
-    share = xr.concat([since, now.isel(factor=[1])], "factor").rename(factor="curve")
-    return figures.lines(
-        share.assign_coords(curve=["0.9 · $K/2$", "$K/2$", "1.1 · $K/2$", "at that time"]),
-        x="time",
-        by="curve",
-        log="x",
-        points=False,
-        x_label="time $t$",
-        y_label="share of runs",
-        alt="Four curves over logarithmic time: at the lowest strength a fast fall to zero, at the threshold a slow "
-        "fall while the share at each time stays level, above it a level line at one.",
-    )
-
-
-def gaps_along_directions(gap: xr.DataArray) -> Picture:
-    """Smallest gaps between projected class means, over ``draw`` and ``choice``: mean and middle half of the draws."""
-    return figures.dots(
-        gap.mean("draw"),
-        row="choice",
-        interval=tuple(gap.quantile(q, "draw").drop_vars("quantile") for q in (0.25, 0.75)),
-        x_label="smallest gap over the best possible",
-        alt="Four rows: the best direction at one, the difference of the best two classes below it, then an arbitrary "
-        "pair, then random directions.",
-    )
 
 
 # --- logits -----------------------------------------------------------------------------------------------------------

@@ -35,7 +35,6 @@ __all__ = [
     "effective_frictions",
     "few_networks",
     "fitted_in_time",
-    "fitted_number",
     "four_noises",
     "friction_law",
     "gains_of_bent_cells",
@@ -47,7 +46,6 @@ __all__ = [
     "mean_velocities",
     "network_beside_chain",
     "network_in_time",
-    "networks_and_fits",
     "networks_by_noise",
     "noise_by_layer",
     "overdamped_limit",
@@ -563,51 +561,6 @@ def ruler_unevenness(uneven: xr.DataArray) -> Picture:
     return figures.lines(
         mean, x=by, by="table_friction", label="f = {}", level=1.0, level_label="slow", x_label=x_label,
         y_label="unevenness, relative to slow", alt=alt,
-    )  # fmt: skip
-
-
-# --- friction_fitted --------------------------------------------------------------------------------------------------
-
-
-def networks_and_fits(load: xr.DataArray, fitted: xr.DataArray) -> Picture:
-    """The first network without and with most dropout, of the smallest ``slope``, its chain dashed over it."""
-    some = {"slope": load["slope"].min(), "dropout": [load["dropout"].min(), load["dropout"].max()], "seed": 0}
-    two, chains = (
-        one.sel(some).drop_vars(["slope", "seed"]).assign_coords(dropout=["ReLU", "ReLU, much dropout"])
-        for one in (load, fitted)
-    )
-    return figures.curve_panels(
-        two, chains, x="at_epoch", by="layer", panel="dropout", label="layer {}", theory_label="fitted chain",
-        x_label="epoch", y_label=_SEPARATION,
-        alt="Two panels of data separation over epochs, one line per layer of a network and one dashed line per block "
-        "of the chain fitted to it. In the networks the curve of layer 0 rises, in the chains it is level.",
-    )  # fmt: skip
-
-
-_FITTED = {
-    "friction_right": (
-        r"fitted friction $\mu_\rightarrow$",
-        "A plane of dropout and negative slope, shaded by the friction of the fitted chains. It does not grow towards "
-        "the top, and large values lie scattered.",
-    ),
-    "noise_bar": (
-        r"$\log_{10}$ of fitted noise $\bar\varepsilon$ (≥: largest tried)",
-        "A plane of dropout and negative slope, shaded by the noise of the fitted chains. It is largest at slope 0, "
-        "and does not grow with dropout.",
-    ),
-}
-
-
-def fitted_number(fit: xr.Dataset, name: str, tried: Mapping[str, Any]) -> Picture:
-    """``friction_right``, or the logarithm of ``noise_bar``, of the chains fitted to a plane of networks.
-
-    The mean over ``seed`` is a lower bound where half of the chains or more have the largest number that was ``tried``.
-    """
-    label, alt = _FITTED[name]
-    number = fit[name] if name == "friction_right" else xr.apply_ufunc(np.log10, fit[name])
-    return figures.heat(
-        number.mean("seed"), x="dropout", y="slope", label=label, x_label="dropout", alt=alt,
-        bound=(fit[name] >= max(tried[name])).mean("seed") >= 0.5,
     )  # fmt: skip
 
 

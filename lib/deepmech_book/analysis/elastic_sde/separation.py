@@ -12,7 +12,7 @@ from scipy.linalg import expm
 from deepmech.core.estimates import Estimate, jackknife, leave_one_out
 from deepmech.core.labels import over
 from deepmech.core.random import Stream
-from deepmech.metrics.separability import best_direction, linearly_separable, separable, separated_along
+from deepmech.metrics.separability import linearly_separable, separable, separated_along
 from deepmech.simulators.elastic_sde import (
     ElasticSDE,
     PowerLaw,
@@ -30,13 +30,10 @@ __all__ = [
     "chance_on_a_line",
     "change_in_time",
     "crossing_strength",
-    "ever_since",
     "fading_features",
-    "gaps_along_directions",
     "probability_at",
     "separable_at_the_edge",
     "separable_by_chance",
-    "separated_on_a_line",
     "share_separated",
     "two_classes",
 ]
@@ -299,77 +296,3 @@ def crossing_strength(runs: xr.DataArray) -> Estimate:
 
     without = np.array([zero(m) for m in leave_one_out(rows)])
     return jackknife(zero(rows.mean(0)), without, scatter="skewed")
-
-
-def separated_on_a_line(factors: Sequence[float], times: np.ndarray, n_runs: int) -> xr.DataArray:
-    """Whether two classes on a line are on their own sides, for effects that fade as a/(1 + t).
-
-    Two classes of 15 samples start five widths apart. The direction is fixed: the class that started higher has to be
-    the higher one.
-
-    Parameters
-    ----------
-    factors : sequence of float
-        a over K/2.
-    times : ndarray, (T,)
-        When to look.
-    n_runs : int
-        Runs of each strength.
-
-    Returns
-    -------
-    DataArray of bool
-        Over ``factor``, ``run`` and ``time``.
-    """
-    law = PowerLaw(over("factor", factors) * critical_strength(2), 1.0)
-    run = simulate(ElasticSDE(law), times, [[2.5], [-2.5]], 15, n_runs, 1.0, mean="infinite")
-    x = run.feature_value.isel(feature=0, drop=True)
-    return (x.sel({"class": 0}).min("sample") > x.sel({"class": 1}).max("sample")).transpose(..., "time")
-
-
-def ever_since(now: xr.DataArray) -> xr.DataArray:
-    """Whether something has been true at all times up to each (Definition C.4), of what is true ``now``.
-
-    Parameters
-    ----------
-    now : DataArray of bool
-        Over ``time``, as the last dimension.
-
-    Examples
-    --------
-    >>> ever_since(xr.DataArray([True, True, False, True], dims="time")).values.tolist()
-    [True, True, False, False]
-    """
-    return now.copy(data=np.minimum.accumulate(now.transpose(..., "time").values, axis=-1))
-
-
-def gaps_along_directions(n_draws: int) -> xr.DataArray:
-    """Smallest distance between projected class means, over the best possible, for four choices of a direction.
-
-    Three normal class means with three features. "best" is Eq. C.23's direction; the others are differences of two
-    class means (Eq. C.24), of the best pair and of the first, and a direction at random.
-
-    Parameters
-    ----------
-    n_draws : int
-        Draws of class means.
-
-    Returns
-    -------
-    DataArray
-        Over ``draw`` and ``choice``, from 0 to 1.
-
-    Examples
-    --------
-    >>> gaps_along_directions(2).sel(choice="best").values.tolist()
-    [1.0, 1.0]
-    """
-    rows = []
-    for draw in range(n_draws):
-        stream = Stream.of("elastic directions", draw)
-        m = stream.normal("means", 0, (3, 3))
-        tried = [m[1] - m[0], m[2] - m[0], m[2] - m[1], stream.normal("nu", 0, 3)]
-        *pairs, random = (np.diff(np.sort(m @ nu / np.linalg.norm(nu))).min() for nu in tried)
-        best = best_direction(m)[1]
-        rows.append(np.array([best, max(pairs), pairs[0], random]) / best)
-    return xr.DataArray(rows, {"choice": ["best", "two classes", "first pair", "random"]}, ("draw", "choice"))

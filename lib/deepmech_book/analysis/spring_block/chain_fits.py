@@ -64,23 +64,6 @@ def fitted_chains(load: xr.DataArray, seen: float = 2 / 3, n_rates: int = 40) ->
     return xr.Dataset({"load_curve": load.copy(data=curves.reshape(load.shape)), **shaped})
 
 
-def curves_of(numbers: xr.Dataset, like: xr.DataArray) -> xr.DataArray:
-    """Load curves of chains with these :data:`NUMBERS`, with the mean and the spread of ``like`` (…, layer, at_epoch).
-
-    ``numbers`` are among those of :data:`CHAINS`, over the dimensions of networks.
-    """
-    like = like.transpose(..., "layer", "at_epoch")
-    networks = like.isel(layer=0, at_epoch=0, drop=True)
-    where = [np.searchsorted(values, numbers[name].transpose(*networks.dims).values) for name, values in CHAINS.items()]
-    chains = np.ravel_multi_index(where, [len(v) for v in CHAINS.values()])
-    loads, epochs = _tried(like.sizes["layer"] - 1), like.at_epoch.values / like.at_epoch.values[-1]
-    time, curves = numbers["time"].transpose(*networks.dims).values, np.array(like.values, float)
-    for i in np.ndindex(chains.shape):
-        model = _at_times(loads[[chains[i]]], time[i] * epochs)[0]
-        curves[i] = (model - model.mean()) / model.std() * curves[i].std() + curves[i].mean()
-    return like.copy(data=curves)
-
-
 def relaxed(load: xr.DataArray, seen: float = 2 / 3) -> xr.Dataset:
     """The rival of :func:`fitted_chains`, an exponential relaxation that knows no chain.
 

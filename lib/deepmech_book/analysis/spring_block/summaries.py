@@ -9,7 +9,6 @@ from functools import cached_property, partial
 import numpy as np
 import pandas as pd
 import xarray as xr
-from scipy.stats import t as student
 
 from deepmech.core.estimates import Estimate, bootstrap, estimate, spearman, stack, two_decimals
 from deepmech.metrics.curvature import curvature
@@ -377,10 +376,3 @@ def as_drawn(made: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
 def rank_along(dim: str, one: xr.DataArray, two: xr.DataArray) -> xr.DataArray:
     """Spearman's rank correlation along ``dim``; 0 where one of the two never changes, and so follows nothing."""
     return xr.apply_ufunc(spearman, one, two, input_core_dims=[[dim], [dim]]).fillna(0.0)
-
-
-def wider(found: Estimate, looks: int) -> Estimate:
-    """With a 95 % interval that is wider for ``looks`` after any of which one might have stopped (Bonferroni)."""
-    grown = np.divide(*student.ppf([1 - 0.025 / looks, 0.975], (found.n or 1) - 1))
-    low, high = (found.value + grown * (end - found.value) for end in found.interval)
-    return replace(found, low=low, high=high)

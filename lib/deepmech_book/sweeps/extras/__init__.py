@@ -1,1 +1,1 @@
-"""Sweeps of the chapters behind the papers: what intervals cover, and the zoo of networks."""
+"""Sweeps of the chapters behind the papers: what intervals cover."""

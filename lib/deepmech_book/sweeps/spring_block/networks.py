@@ -3,8 +3,7 @@ that networks of paper A are trained on, and what sweeps of networks on images h
 
 :func:`figure_1` describes a panel of Fig. 1 as a sweep, :func:`diagram` one of the supplement (Figs. S5 to S9, and the
 text), and :func:`train_cells` computes their cells. The same networks are measured in two metrics by
-:func:`two_metrics` (Figs. S10, S11), trained on fewer images by :func:`with_fewer_images`, and with samples held out by
-:func:`with_validation`.
+:func:`two_metrics` (Figs. S10, S11), and trained on fewer images by :func:`with_fewer_images`.
 """
 
 from __future__ import annotations
@@ -364,43 +363,3 @@ def train_in_two_metrics(
     )
     both = xr.concat([runs["load_curve"], runs["load_curve_hat"]], xr.Variable("metric", ["D", "D_hat"]))
     return summarise(runs.assign(load_curve=both))
-
-
-def with_validation(*which: Any, held_out: float = 0.2, **how: Any) -> Sweep:
-    """The networks of :func:`figure_1`, trained on a part of the samples; ``which`` and ``how`` as there.
-
-    Parameters
-    ----------
-    held_out : fraction of the training samples, in (0, 1), that networks are not trained on but validated with.
-
-    Examples
-    --------
-    >>> with_validation("dropout", values=[0.0, 0.1], slopes=[0.0, 1.0], n_seeds=3).grid.shape
-    (2, 2, 3)
-    """
-    if not 0 < held_out < 1:
-        raise ValueError(f"with_validation: held_out = {held_out!r}: must be between 0 and 1, both excluded")
-    whole = figure_1(*which, **how)
-    return replace(
-        whole,
-        name=whole.name.replace("figure-1", "validated-1"),
-        compute="spring_block.validated",
-        fixed={**whole.fixed, "held_out": held_out},
-    )
-
-
-@verification_policy()
-def train_validated(
-    cells: xr.Dataset,
-    data: dict[str, Any],
-    network: dict[str, Any],
-    training: dict[str, Any],
-    held_out: float,
-) -> xr.Dataset:
-    """Train one network per cell on the first samples; ``accuracy_validation``, a fraction of those held out."""
-    whole = load(**data)
-    n = round((1 - held_out) * len(whole.y_train))
-    x, y, name = whole.x_train, whole.y_train, f"{whole.fingerprint}, first {n}"
-    part = replace(whole, x_train=x[:n], y_train=y[:n], x_test=x[n:], y_test=y[n:], fingerprint=name)
-    runs = train(*specs(cells, network, training), part, seed=cells["seed"], experiment="figure 1")
-    return summarise(runs)[["accuracy"]].rename(accuracy="accuracy_validation")
