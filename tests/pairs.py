@@ -60,7 +60,7 @@ class Pair:
         self.usual = usual if isinstance(usual, dict) else dict.fromkeys(panels, usual)
         self.reach = reach if isinstance(reach, dict) else dict.fromkeys(panels, reach)
         self.rival = rival and self.claim.against is not None
-        self.interval = SHIPPED[claim].low is not None
+        self.interval = claim not in SHIPPED or SHIPPED[claim].low is not None  # one that is new has to have one
         known = expected if isinstance(expected, dict) else dict.fromkeys(panels, expected)
         region = {p: self.claim.rule.region(None if (e := known[p]) is None else np.array(e)) for p in panels}
         self.middle = {panel: np.mean(ends) for panel, ends in region.items()}
@@ -117,10 +117,9 @@ class Page:
         """Marks the maker of a claim's runs; ``rival=False`` where it is a number that is written down."""
         assert claim not in self.pairs, f"{claim} has two makers of runs"
         if reach is None:
-            assert SHIPPED[claim].low is not None, (
-                f"{claim} has no interval in verdicts.tsv: say its reach, a small step"
-            )
-            reach = (SHIPPED[claim].high - SHIPPED[claim].low) / 2
+            row = SHIPPED.get(claim)
+            assert row and row.low is not None, f"{claim} has no interval in verdicts.tsv: say its reach, a small step"
+            reach = (row.high - row.low) / 2
 
         def mark(maker):
             self.pairs[claim] = Pair(claim, maker, tuple(panels), usual, reach, expected, rival, power, told)

@@ -15,7 +15,7 @@ from deepmech_book.claims import functions, registry
 BOOK = ROOT / "book"
 TEXTS = {path.stem: path.read_text(encoding="utf-8") for path in sorted(BOOK.glob("*.md"))}
 EXTEND = TEXTS["extend"]
-(COPIED,) = yaml.safe_load(blocks(EXTEND, "yaml")[0])
+(COPIED,) = registry._beneath(yaml.safe_load(blocks(EXTEND, "yaml")[0]), (), {"page": "spring_block/straight_chain"})
 
 
 def rows(text: str) -> dict[str, int]:
@@ -62,12 +62,12 @@ def test_the_claim_to_copy_tells_truth_from_null_as_the_test_to_copy_says(monkey
     claim = registry.Claim(**COPIED)
     known = {**registry.claims(), claim.id: claim}
     there: dict = {}
-    for words in ("@measures", "@pairs.of"):
-        exec(next(code for code in blocks(EXTEND, "py") if words in code), there)
     monkeypatch.setattr(registry, "claims", lambda: known)
+    for words in ("@measures", "@page.pair"):
+        exec(next(code for code in blocks(EXTEND, "py") if words in code), there)
     monkeypatch.setattr(functions, "functions_of", lambda page: {claim.id: there["equal_frictions"]})
-    assert there["equal_frictions"].ids == (claim.id,) and there["pairs"].page == claim.page
-    there["pairs"].check(claim.id)
+    assert there["equal_frictions"].ids == (claim.id,)
+    there["page"].law()(claim.id)
 
 
 def test_the_optimiser_to_copy_takes_the_steps_of_torch():
