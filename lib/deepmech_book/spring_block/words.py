@@ -1,0 +1,14 @@
+"""What stands at the axes of this chapter's pictures."""
+
+from functools import partial
+
+from deepmech_book import words
+
+WORDS = {
+    "block": (r"block $\ell$", "1"),
+    "layer": (r"layer $\ell$", "1"),
+    "time": ("time $t$", "1"),
+    "at_epoch": ("epoch", "1"),
+}
+"""Name and unit of what results of this chapter are over."""
+said = partial(words.said, WORDS)
