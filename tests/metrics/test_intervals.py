@@ -192,6 +192,18 @@ def test_the_layer_that_does_most_is_among_the_rivals_and_no_layer_rises_that_fa
     assert interpret(surely).rising == ("layer2",) and interpret(surely).rivals == ()
 
 
+def test_a_fall_that_chance_may_make_has_no_shape_and_a_sure_one_has():
+    """The interval of the fall decides, also where the curvature alone would have a word."""
+    truth = np.array([0.0, -0.02, -0.15, -1.0])
+    for scale, verdict in ((0.2, "no shape"), (5.0, "lazy")):
+        said = [interpret(curve) for curve in noisy_curves(scale * truth, 60, 0.0)]
+        assert np.mean([one.verdict == verdict for one in said]) > 0.5
+        by_chance = [one.fall_interval[0] <= 0 <= one.fall_interval[1] for one in said if one.verdict != "not falling"]
+        assert by_chance == [one.verdict == "no shape" for one in said if one.verdict != "not falling"]
+        held = np.mean([one.fall_interval[0] <= scale <= one.fall_interval[1] for one in said])
+        assert held > 0.85 and f"{said[0].fall:.3g} nats [" in str(said[0])
+
+
 @pytest.mark.parametrize("lost", [-np.inf, np.inf, np.nan])
 @pytest.mark.parametrize("place", [0, 2, 4])
 def test_the_finite_part_of_a_curve_is_read(place, lost):

@@ -200,6 +200,40 @@ def test_shapes_without_a_bend(curve, verdict):
     assert str(interpret(curve)).startswith(verdict) and f"**{verdict}**" in interpret(curve)._repr_markdown_()
 
 
+@pytest.mark.parametrize(("fall", "verdict"), [(0.099, "no shape"), (0.101, "lazy")])
+def test_a_shape_takes_a_tenth_of_a_nat_of_d_and_nothing_of_a_chain(fall, verdict):
+    curve = fall * np.array([1.0, 0.95, 0.8, 0.0])
+    said, chain = interpret(curve), interpret(xr.DataArray(curve, dims="block"))
+    assert said.verdict == verdict and said.fall == pytest.approx(fall) and f"falls by {fall:.3g} nats" in str(said)
+    assert chain.verdict == "lazy" and "nats" not in str(chain)
+
+
+@pytest.mark.parametrize(
+    ("curve", "words"), [([0, 0.5, 2], "only rises"), ([0, -0.5, 2], "rises more than"), ([1, 0, 0.9], "about as much")]
+)
+def test_a_curve_that_rises_is_said_to_rise(curve, words):
+    assert words in str(interpret(curve)) and ("rises by 2 nats" in str(interpret(curve))) == (curve[-1] == 2)
+
+
+@pytest.mark.parametrize("classes", [2, 10])
+@pytest.mark.parametrize("share", [0.005, 0.02, 0.1])
+def test_a_reading_names_the_wrong_labels_behind_which_a_curve_is_straight(classes, share):
+    """Of a straight curve of right labels; a lazy curve, and one that ends in a rise, have none."""
+
+    def told(curve):
+        bounded = np.log((np.exp(curve) + 1 - a) / a)
+        return interpret(xr.DataArray(bounded, dims="layer", attrs={"metric": "D", "classes": classes}))
+
+    a = (1 - share * classes / (classes - 1)) ** 2
+    straight = told(np.linspace(2.0, -8.0, 8))
+    assert straight.verdict == "over-noisy" and straight.wrong_labels == pytest.approx(share, rel=1e-6)
+    assert f"if {share:.1%} of the labels are wrong" in str(straight)
+    assert np.isnan(told(np.array([3.0, 2.9, 2.5, 0.0])).wrong_labels)
+    assert np.isnan(told(np.array([3.0, 0.0, -8.0, -7.0])).wrong_labels) and np.isnan(
+        interpret([3.0, 1, 0]).wrong_labels
+    )
+
+
 def test_a_reading_names_the_layers(sample):
     x, y = sample
     made = load_curve(quiet(), x, y)
