@@ -99,7 +99,7 @@ def test_a_deal_is_even_and_does_not_mind_batches(stratified):
 
 
 def test_intervals_cover_the_populations_separation():
-    """In 95 of 100 draws or more; the plain form, whose bias no interval sees, less often.
+    """Of normal features in about 95 of 100 draws or more; the plain form, whose bias no interval sees, less often.
 
     Not where features have no fourth moment, and D no variance: there the debiased form only does better.
     """

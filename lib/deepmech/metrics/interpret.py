@@ -4,7 +4,7 @@
 the attribute ``jackknife`` of its result. From these follow intervals of any smooth function of the curve. They cover
 the population's number in 93 to 97 of 100 draws (tests count), with labels that were drawn and, where groups are
 stratified, with labels that were chosen; in 87 to 95 where features have no fourth moment
-(``deepmech_book.sweeps.extras.coverage``). An interval of :func:`estimate` is of one layer; of all at once
+(``deepmech_book.sweeps.extras.coverage``), and too seldom where those of a sample share a random scale. An interval of :func:`estimate` is of one layer; of all at once
 :func:`band`.
 Samples have to be independent: of frames of one film, or views of one object, intervals are too narrow unless
 ``load_curve`` was told the ``units``. Other seeds of the network are not in them.
