@@ -198,8 +198,8 @@ def test_a_fall_that_chance_may_make_has_no_shape_and_a_sure_one_has():
     for scale, verdict in ((0.2, "no shape"), (5.0, "lazy")):
         said = [interpret(curve) for curve in noisy_curves(scale * truth, 60, 0.0)]
         assert np.mean([one.verdict == verdict for one in said]) > 0.5
-        by_chance = [one.fall_interval[0] <= 0 <= one.fall_interval[1] for one in said if one.verdict != "not falling"]
-        assert by_chance == [one.verdict == "no shape" for one in said if one.verdict != "not falling"]
+        fall = [one for one in said if one.verdict != "not falling"]
+        assert all((one.fall_interval[0] <= 0) == (one.verdict == "no shape") for one in fall)
         held = np.mean([one.fall_interval[0] <= scale <= one.fall_interval[1] for one in said])
         assert held > 0.85 and f"{said[0].fall:.3g} nats [" in str(said[0])
 

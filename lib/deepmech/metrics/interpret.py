@@ -4,8 +4,8 @@
 the attribute ``jackknife`` of its result. From these follow intervals of any smooth function of the curve. They cover
 the population's number in 93 to 97 of 100 draws (tests count), with labels that were drawn and, where groups are
 stratified, with labels that were chosen; in 87 to 95 where features have no fourth moment
-(``deepmech_book.sweeps.extras.coverage``), and too seldom where those of a sample share a random scale. An interval of :func:`estimate` is of one layer; of all at once
-:func:`band`.
+(``deepmech_book.sweeps.extras.coverage``), and too seldom where those of a sample share a random scale. An interval of
+:func:`estimate` is of one layer; of all at once :func:`band`.
 Samples have to be independent: of frames of one film, or views of one object, intervals are too narrow unless
 ``load_curve`` was told the ``units``. Other seeds of the network are not in them.
 
@@ -372,11 +372,8 @@ does the most, 50% of all that is separated.
 
 
 def _wrong_labels(d: np.ndarray, n_classes: int) -> float:
-    """The share of wrong labels behind which d would be straight; nan where there is none, or no class is known.
-
-    With a as in :func:`~deepmech.metrics.separation.data_separation` right labels give log(a (exp(d) + 1) − 1). That is
-    finite for 1 − a below 1 / (1 + exp(−min d)), of which ``part`` is the part.
-    """
+    """The share of wrong labels behind which d would be straight; nan where there is none, or no class is known."""
+    # Right labels give log(a (exp(d) + 1) − 1), which is finite for 1 − a = part / (1 + exp(−min d)) with part below 1.
     below = -np.logaddexp(0, -d.min())
 
     def bend(part: float) -> float:
