@@ -207,8 +207,7 @@ def test_shapes_without_a_bend_or_a_fall(curve, verdict):
     assert str(interpret(curve)).startswith(verdict) and f"**{verdict}**" in interpret(curve)._repr_markdown_()
 
 
-@pytest.mark.parametrize("classes", [2, 10])
-@pytest.mark.parametrize("share", [0.005, 0.02, 0.1])
+@pytest.mark.parametrize(("classes", "share"), [(2, 0.005), (2, 0.1), (10, 0.02), (10, 0.1)])
 def test_a_reading_names_the_wrong_labels_behind_which_a_curve_is_straight(classes, share):
     """Of a straight curve of right labels; a lazy curve, and one that ends in a rise, have none."""
 

