@@ -73,7 +73,7 @@ def test_a_page_tells_what_it_draws(built):
     value, (drawn,) = built_page(built)
     assert value == pytest.approx(3 * sum(0.75**k for k in range(5)))
     assert drawn["name"] == "decay" and drawn["obtained"] == "shipped" and drawn["of"] == 2
-    assert "recomputed so far: 0 of 2 cells" in drawn["words"] and drawn["source"].startswith("decay-")
+    assert "not checked: none of 2 cells" in drawn["words"] and drawn["source"].startswith("decay-")
 
 
 def test_a_page_edited_in_one_parameter_shows_other_numbers(built):

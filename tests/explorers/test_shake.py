@@ -7,14 +7,32 @@ import pytest
 from explorer_pages import resize, unpacked
 
 from deepmech import simulate
-from deepmech.metrics.curvature import curvature
+from deepmech.metrics.curvature import curvature, steps
 from deepmech_book.explorers.chain import chain_of
 from deepmech_book.explorers.shake import SLOPE, STEP, chain_settings, shake_page
 from deepmech_book.sweeps.shipped import result
-from deepmech_book.sweeps.spring_block import in_time
+from deepmech_book.sweeps.spring_block import in_time, networks
 
 # How the two end, read off the page: the words of both.
 ENDS = """() => [...document.querySelectorAll(".state")].map((state) => state.querySelector("strong").textContent)"""
+
+
+def word(bend: float) -> str:
+    return "Lazy" if bend > 0.02 else "Over-noisy" if bend < -0.02 else "Balanced"
+
+
+def test_networks_turn_sooner_than_the_chain_and_look_over_noisy_while_young_as_the_front_page_says() -> None:
+    """And without dropout they are as bent as their row of Fig. 1(c), a good third as much as its ReLU networks."""
+    state, run = shake_page.state(), result(in_time.through_training()).sel(slope=SLOPE)
+    chains = [simulate(chain_of(chain_settings() | {"noise": v}), state["t_end"], seed=0) for v in state["noises"]]
+    bend = curvature(run.load_curve).mean("seed").transpose("dropout", "at_epoch")
+    assert [word(float(curvature(one["load_curve"])[0])) for one in chains] == ["Lazy"] * 3 + ["Over-noisy"] * 2
+    assert [word(float(one)) for one in bend[:, -1]] == ["Lazy", "Balanced"] + ["Over-noisy"] * 3
+    row = curvature(result(networks.figure_1("dropout", "mnist")).load_curve).mean("seed").sel(dropout=0)
+    assert abs(bend[0, -1] - row.sel(slope=SLOPE)) < 0.01 and 0.33 < bend[0, -1] / row.sel(slope=0) < 0.45
+    assert word(bend.sel(dropout=0, at_epoch=20)) == "Over-noisy"
+    later, young = (steps(run.load_curve.sel(dropout=0, at_epoch=epoch).mean("seed")) for epoch in (100, 20))
+    assert ((later / young)[-3:].min() > (later / young)[:4].max()).item()
 
 
 def test_both_go_from_lazy_to_over_noisy_as_the_library_says(visit: Any, still: Any) -> None:
@@ -24,11 +42,6 @@ def test_both_go_from_lazy_to_over_noisy_as_the_library_says(visit: Any, still: 
     np.testing.assert_allclose(unpacked(state["load"], shape)[:, :, -1], run.load_curve, rtol=0, atol=0.5001 * STEP)
     page = visit(reduced_motion="reduce").open(still("shake"))
     slider = page.locator("input[name=shake]")
-    words = {"concave": "Lazy", "linear": "Balanced", "convex": "Over-noisy"}
-
-    def word(bend: float) -> str:
-        return words["concave" if bend > 0.02 else "convex" if bend < -0.02 else "linear"]
-
     for i, (dropout, noise) in enumerate(zip(in_time.DROPOUTS, state["noises"], strict=True)):
         if i:
             slider.focus()

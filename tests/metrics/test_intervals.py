@@ -99,7 +99,7 @@ def test_a_deal_is_even_and_does_not_mind_batches(stratified):
 
 
 def test_intervals_cover_the_populations_separation():
-    """In 95 of 100 draws or more; the plain form, whose bias no interval sees, less often.
+    """Of normal features in about 95 of 100 draws or more; the plain form, whose bias no interval sees, less often.
 
     Not where features have no fourth moment, and D no variance: there the debiased form only does better.
     """
@@ -190,6 +190,18 @@ def test_the_layer_that_does_most_is_among_the_rivals_and_no_layer_rises_that_fa
     assert named / draws > 0.9 and risen / draws < 0.1
     surely = next(iter(noisy_curves(np.array([3.0, 2.9, 5.0, 0.0]), 1, 0.5)))
     assert interpret(surely).rising == ("layer2",) and interpret(surely).rivals == ()
+
+
+def test_a_fall_that_chance_may_make_has_no_shape_and_a_sure_one_has():
+    """The interval of the fall decides, also where the curvature alone would have a word."""
+    truth = np.array([0.0, -0.02, -0.15, -1.0])
+    for scale, verdict in ((0.2, "no shape"), (5.0, "lazy")):
+        said = [interpret(curve) for curve in noisy_curves(scale * truth, 60, 0.0)]
+        assert np.mean([one.verdict == verdict for one in said]) > 0.5
+        fall = [one for one in said if one.verdict != "not falling"]
+        assert all((one.fall_interval[0] <= 0) == (one.verdict == "no shape") for one in fall)
+        held = np.mean([one.fall_interval[0] <= scale <= one.fall_interval[1] for one in said])
+        assert held > 0.85 and f"{said[0].fall:.3g} nats [" in str(said[0])
 
 
 @pytest.mark.parametrize("lost", [-np.inf, np.inf, np.nan])

@@ -187,17 +187,42 @@ def test_thresholds_in_terms_of_the_layers_work(bend, depth):
 @pytest.mark.parametrize(
     ("curve", "verdict"),
     [
-        ([1.0, 1.0, 1.0], "no shape"),
-        ([1.0, np.nan, 0.0], "no shape"),
-        ([0.0, 1.0, 2.0], "not falling"),
-        ([1.0, 0.0, 0.9], "not falling"),
-        ([1.0, 0.98, 0.5, 0.02, 0.0], "uneven"),
-        ([2.0, 2.1, 2.0, 1.0], "lazy"),
+        ([1.0, 1.0, 1.0], "no shape: The curve is flat"),
+        ([1.0, np.nan, 0.0], "no shape: The curve is flat or not finite"),
+        ([0.0, 1.0, 2.0], "not falling; only rises; D rises by 2 nats"),
+        ([0.0, -0.5, 2.0], "not falling; rises more than it falls"),
+        ([1.0, 0.0, 0.9], "not falling; rises about as much as it falls"),
+        ([1.0, 0.98, 0.5, 0.02, 0.0], "uneven; D falls by 1 nats"),
+        ([2.0, 2.1, 2.0, 1.0], "lazy; D falls by 1 nats"),
+        ([0.101, 0.1, 0.09, 0.0], "lazy; D falls by 0.101 nats"),
+        ([0.099, 0.098, 0.09, 0.0], "no shape: D falls by 0.099 nats in all, too little"),
     ],
 )
-def test_shapes_without_a_bend(curve, verdict):
-    assert interpret(curve).verdict == verdict
+def test_shapes_without_a_bend_or_a_fall(curve, verdict):
+    """A shape takes a tenth of a nat of D; a chain's is of its own units."""
+    verdict, *words = verdict.split("; ")
+    assert str(interpret(curve)).startswith(verdict) and all(one in str(interpret(curve)) for one in words)
+    verdict = interpret(curve).verdict
+    assert "nats" not in str(interpret(xr.DataArray(curve, dims="block")))
     assert str(interpret(curve)).startswith(verdict) and f"**{verdict}**" in interpret(curve)._repr_markdown_()
+
+
+@pytest.mark.parametrize(("classes", "share"), [(2, 0.005), (2, 0.1), (10, 0.02), (10, 0.1)])
+def test_a_reading_names_the_wrong_labels_behind_which_a_curve_is_straight(classes, share):
+    """Of a straight curve of right labels; a lazy curve, and one that ends in a rise, have none."""
+
+    def told(curve):
+        bounded = np.log((np.exp(curve) + 1 - a) / a)
+        return interpret(xr.DataArray(bounded, dims="layer", attrs={"metric": "D", "classes": classes}))
+
+    a = (1 - share * classes / (classes - 1)) ** 2
+    straight = told(np.linspace(2.0, -8.0, 8))
+    assert straight.verdict == "over-noisy" and straight.wrong_labels == pytest.approx(share, rel=1e-6)
+    assert f"if {share:.1%} of the labels are wrong" in str(straight)
+    assert np.isnan(told(np.array([3.0, 2.9, 2.5, 0.0])).wrong_labels)
+    assert np.isnan(told(np.array([3.0, 0.0, -8.0, -7.0])).wrong_labels) and np.isnan(
+        interpret([3.0, 1, 0]).wrong_labels
+    )
 
 
 def test_a_reading_names_the_layers(sample):

@@ -320,3 +320,15 @@ def test_kin_are_functions_of_the_same_scatters(seed, classes):
     if components[1] > 0:
         expected = np.log(components[0] / components[1]) + np.log(classes / (classes - 1))
         assert data_separation(x, y, debias=True) == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.parametrize(("width", "wrong"), [(0.0, 1), (0.0, 4), (0.3, 1), (0.3, 4), (3.0, 4)])
+def test_wrong_labels_bound_separation(width, wrong):
+    """Of five classes of forty pairs about their mean each gives so many pairs to each other class."""
+    s, k = Stream.of("test wrong labels", 0), 5
+    means, off = s.normal("means", 0, (k, 1, 3)), width * s.normal("off", 0, (k, 40, 3))
+    x, true = np.concatenate([means + off, means - off], 1), np.arange(k)[:, None] + np.zeros(80, int)
+    taken = np.where(np.arange(40) < 4 * wrong, 1 + np.arange(40) // wrong, 0)
+    told, a = (true + np.tile(taken, 2)) % k, (1 - 4 * wrong / 40 * k / (k - 1)) ** 2
+    d, bounded = (data_separation(x.reshape(-1, 3), y.ravel()) for y in (true, told))
+    assert bounded == pytest.approx(np.log((np.exp(d) + 1 - a) / a), abs=1e-9)

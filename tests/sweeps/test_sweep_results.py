@@ -94,14 +94,14 @@ def edit(place: Path, old: str, new: str) -> None:
 def test_what_ships_is_taken_and_says_what_was_ever_recomputed(place):
     path = publish(run(sweep()), place / "results")
     found = result(sweep())
-    assert found.attrs["obtained"].startswith("shipped with the book") and "0 of 3 cells" in found.attrs["obtained"]
+    assert found.attrs["obtained"].startswith("shipped with the book") and "none of 3 cells" in found.attrs["obtained"]
     assert np.array_equal(found["y"], read_netcdf(path)["y"])
     assert all(r.passed for r in verify(path, n=2, seed=3))
     edit(place, "2.0", "4.0 / 2.0")
-    assert "2 of 3 cells, 0 by today" in result(sweep()).attrs["obtained"]
+    assert "2 of 3 cells were computed again and agreed, all before" in result(sweep()).attrs["obtained"]
     assert all(r.passed for r in verify(path, n=3))
     forget()
-    assert "3 of 3 cells, 3 by today" in result(sweep()).attrs["obtained"]
+    assert "3 of 3 cells were computed again and agreed, 3 since" in result(sweep()).attrs["obtained"]
 
 
 def test_a_part_of_a_grid_that_ships_is_taken_from_it(place, capsys):

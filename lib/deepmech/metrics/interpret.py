@@ -4,8 +4,8 @@
 the attribute ``jackknife`` of its result. From these follow intervals of any smooth function of the curve. They cover
 the population's number in 93 to 97 of 100 draws (tests count), with labels that were drawn and, where groups are
 stratified, with labels that were chosen; in 87 to 95 where features have no fourth moment
-(``deepmech_book.sweeps.extras.coverage``). An interval of :func:`estimate` is of one layer; of all at once
-:func:`band`.
+(``deepmech_book.sweeps.extras.coverage``), and too seldom where those of a sample share a random scale. An interval of
+:func:`estimate` is of one layer; of all at once :func:`band`.
 Samples have to be independent: of frames of one film, or views of one object, intervals are too narrow unless
 ``load_curve`` was told the ``units``. Other seeds of the network are not in them.
 
@@ -29,7 +29,10 @@ from deepmech.core.estimates import LEVEL, Estimate, jackknife, stack, unknown
 from deepmech.core.random import Stream
 from deepmech.metrics.curvature import curvature, descent, steps
 
-__all__ = ["BEND", "FALLS", "UNEVEN", "Interpretation", "band", "compare", "estimate", "interpret", "leave_one_out"]
+__all__ = [
+    "BEND", "FALLS", "LEAST", "UNEVEN", "Interpretation", "band", "compare", "estimate", "interpret",
+    "leave_one_out",
+]  # fmt: skip
 
 Verdict = Literal["lazy", "balanced", "over-noisy", "uneven", "not falling", "no shape", "too few samples", "undecided"]
 
@@ -39,6 +42,8 @@ UNEVEN = 0.2
 """A curve that is not bent but leaves its chord by more than this share of its range somewhere is no straight line."""
 FALLS = 0.5
 """A curve whose drop D_0 − D_L is less than this share of its range carries no load from input to output."""
+LEAST = 0.1
+"""D that ranges over less than this, in nats, has no shape: the layers leave the classes as they came."""
 N_SIGNS = 4000
 """Draws of signs for :func:`band`."""
 _WORDS: dict[str, str] = {
@@ -46,7 +51,6 @@ _WORDS: dict[str, str] = {
     "balanced": "The layers share the separating about equally",
     "over-noisy": "The shallow layers do most of the separating",
     "uneven": "Not bent to one side, but not straight either: the work sits in a few layers",
-    "not falling": "The curve rises about as much as it falls, so there is no load to be shared out",
     "no shape": "The curve is flat or not finite",
 }
 _STREAM = (
@@ -176,8 +180,13 @@ class Interpretation:
         may well give another of them.
     curvature, descent
         :func:`~deepmech.metrics.curvature.curvature` (> 0 concave) and :func:`~deepmech.metrics.curvature.descent`.
-    interval
-        Ends of the 95 % interval of the curvature over samples; nan where there is none.
+    fall
+        D_0 − D_L in nats; nan of what is neither D nor D̂.
+    interval, fall_interval
+        Ends of the 95 % intervals of curvature and fall over samples; nan where there are none.
+    wrong_labels
+        The share of wrong labels that would give a straight curve this shape, in the model of
+        :func:`~deepmech.metrics.separation.data_separation`; nan where none does.
     candidates
         Where it is undecided: the verdicts within that interval.
     largest
@@ -219,20 +228,33 @@ class Interpretation:
     collapsed: tuple[str, ...] = ()
     no_interval: tuple[str, ...] = ()
     dominated: tuple[str, ...] = ()
+    fall: float = np.nan
+    fall_interval: tuple[float, float] = (np.nan, np.nan)
+    wrong_labels: float = np.nan
 
     def __str__(self) -> str:
+        low, high = self.fall_interval
+        falls, ends = ("falls", (low, high)) if self.fall >= 0 else ("rises", (-high, -low))
+        fall = f"D {falls} by {abs(self.fall):.3g} nats{_within(ends, '.3g')} in all" if np.isfinite(self.fall) else ""
         if self.verdict == "no shape":
-            return f"no shape: {_WORDS['no shape']}."
+            return f"no shape: {f'{fall}, too little to be shared out' if fall else _WORDS['no shape']}."
         if self.verdict == "too few samples":
             where = specs.join_repr(self.unresolved)
             return (
                 f"too few samples: at {where} more than half of what sets the classes apart is what chance shows, too. "
                 f"Take more samples, or layers that separate better.{self._alone()}"
             )
-        within = " [{}, {}]".format(*map(_signed, self.interval)) if np.isfinite(self.interval).all() else ""
         words = _WORDS.get(self.verdict) or f"Of other samples the word may be {' or '.join(self.candidates)}"
-        text = f"{self.verdict} (signed curvature {_signed(self.curvature)}{within}): {words}."
+        if self.verdict == "not falling":
+            more = "more than" if self.descent <= -FALLS else "about as much as"
+            how = f"rises {more} it falls" if self.share else "only rises"
+            words = f"The curve {how}, so there is no load to be shared out"
+        within = _within(self.interval, "+.2f")
+        text = f"{self.verdict} (signed curvature {_written(self.curvature, '+.2f')}{within}): {words}."
+        text += f" {fall}." if fall else ""
         text += self.caveat
+        if np.isfinite(self.wrong_labels) and "over-noisy" in (self.verdict, *self.candidates):
+            text += f" A straight curve looks like this if {self.wrong_labels:.1%} of the labels are wrong."
         if self.share > 0:
             text += f" Layer {self.largest!r} does the most, {self.share:.0%} of all that is separated"
             text += f"; of other samples it may be {specs.join_repr(self.rivals)}." if self.rivals else "."
@@ -275,7 +297,8 @@ def interpret(load: Any) -> Interpretation:
     Interpretation
         By the thresholds :data:`BEND`, :data:`UNEVEN` and :data:`FALLS`. Its verdict is ``"too few samples"`` where D,
         of as many samples as ``load_curve`` noted, comes so close to its ceiling that at some layer more than half of
-        the between-class scatter is sampling noise.
+        the between-class scatter is sampling noise; ``"no shape"`` where D ranges over less than :data:`LEAST`, or
+        falls by less than its own interval.
 
     Raises
     ------
@@ -285,8 +308,8 @@ def interpret(load: Any) -> Interpretation:
     Examples
     --------
     >>> print(interpret([3.0, 2.9, 2.5, 1.5, 0.0]))
-    lazy (signed curvature +0.20): The deep layers do most of the separating. Layer '4' does the most, 50% of all that \
-is separated.
+    lazy (signed curvature +0.20): The deep layers do most of the separating. D falls by 3 nats in all. Layer '4' \
+does the most, 50% of all that is separated.
     """
     curve = load if isinstance(load, xr.DataArray) else xr.DataArray(specs.check_array("interpret: load", load))
     if curve.ndim != 1:
@@ -296,6 +319,7 @@ is separated.
         raise ValueError(
             f"interpret: load has {curve.size} layers: a shape has three or more: name more, load_curve(…, layers=[…])"
         )
+    metric = curve.attrs.get("metric", "D") if curve.dims[0] != "block" else "the way of a chain"
     curve = curve.rename({curve.dims[0]: "layer"})
     alone, noisy = _dominated_layers(curve), _noisy_layers(curve)
     collapsed: tuple[str, ...] = ()
@@ -322,6 +346,10 @@ is separated.
         dict.fromkeys(word(b, f) for b in within for f in (drop, *(drops.interval if drops.is_finite else ())))
     )
     verdict = word(bent, drop) if len(candidates) == 1 else "undecided"
+    fallen = estimate(curve, lambda d: d[..., 0] - d[..., -1]) if metric in ("D", "D_hat") else unknown("not D", np.nan)
+    chance = fallen.is_finite and fallen.low <= 0 <= fallen.high and verdict != "not falling"
+    if chance or (np.isfinite(fallen.value) and spread < LEAST):
+        verdict = "no shape"
     work = steps(curve)
     names, done = _names(work, first=1), np.clip(work.values, 0.0, None)
     best, rising = int(done.argmax()), work.values < -0.01 * spread
@@ -338,8 +366,23 @@ is separated.
         tuple(name for name, rises in zip(names, rising, strict=True) if rises), left_out,
         interval=bends.interval, candidates=candidates if verdict == "undecided" else (),
         caveat=_STREAM if stream else "", rivals=rivals, collapsed=collapsed, no_interval=tuple(missing),
-        dominated=alone,
+        dominated=alone, fall=float(fallen.value), fall_interval=fallen.interval,
+        wrong_labels=_wrong_labels(d, curve.attrs.get("classes", 0) if metric == "D" else 0),
     )  # fmt: skip
+
+
+def _wrong_labels(d: np.ndarray, n_classes: int) -> float:
+    """The share of wrong labels behind which d would be straight; nan where there is none, or no class is known."""
+    # Right labels give log(a (exp(d) + 1) − 1), which is finite for 1 − a = part / (1 + exp(−min d)) with part below 1.
+    below = -np.logaddexp(0, -d.min())
+
+    def bend(part: float) -> float:
+        return float(curvature(d + np.log1p(-part * np.exp(below + np.logaddexp(0, -d)))))
+
+    if not n_classes or not bend(0.0) < 0 < bend(most := 1 - 1e-9):
+        return float("nan")
+    part = scipy.optimize.brentq(bend, 0.0, most)
+    return float(-np.expm1(np.log1p(-part * np.exp(below)) / 2) * (n_classes - 1) / n_classes)
 
 
 def _names(curve: xr.DataArray, first: int = 0) -> list[str]:
@@ -369,8 +412,12 @@ def _noisy_layers(curve: xr.DataArray) -> tuple[str, ...]:
     return tuple(name for name, gone in zip(_names(curve), lost, strict=True) if gone)
 
 
-def _signed(value: float) -> str:
-    return f"{round(value, 2) + 0.0:+.2f}".replace("-", "−")  # adding zero turns -0.0 into 0.0
+def _written(value: float, form: str) -> str:
+    return f"{round(value, 2) + 0.0 if form == '+.2f' else value:{form}}".replace("-", "−")  # zero has no sign −
+
+
+def _within(ends: tuple[float, float], form: str) -> str:
+    return f" [{_written(ends[0], form)}, {_written(ends[1], form)}]" if np.isfinite(ends).all() else ""
 
 
 def compare(curves: Mapping[str, xr.DataArray]) -> xr.Dataset:

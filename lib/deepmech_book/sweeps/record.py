@@ -222,13 +222,16 @@ def recomputed_in_words(entry: dict[str, Any], code: str) -> str:
     --------
     >>> once = {"code": "c0de", "cells": [3, 7], "parts": [5]}
     >>> recomputed_in_words({"of": 480, "recomputed": [once, {"code": "01d", "cells": [3], "parts": []}]}, "c0de")
-    'recomputed so far: 3 of 480 cells (1 of them in part), 3 by today’s code'
+    'checked: 3 of 480 cells (1 of them in part) were computed again and agreed, 3 since the last edit of the code'
     """
     whole = {cell for one in entry["recomputed"] for cell in one["cells"]}
     parts = {cell for one in entry["recomputed"] for cell in one["parts"]} - whole
     today = {cell for one in entry["recomputed"] if one["code"] == code for cell in (*one["cells"], *one["parts"])}
     some = f" ({len(parts)} of them in part)" if parts else ""
-    return f"recomputed so far: {len(whole | parts)} of {entry['of']} cells{some}, {len(today)} by today’s code"
+    if not whole | parts:
+        return f"not checked: none of {entry['of']} cells was computed again"
+    since = f"{len(today)} since the last edit of the code" if today else "all before the last edit of the code"
+    return f"checked: {len(whole | parts)} of {entry['of']} cells{some} were computed again and agreed, {since}"
 
 
 def _change(path: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
