@@ -165,7 +165,6 @@ PACKAGE = {
 # Why a declared package is imported nowhere.
 NOT_IMPORTED = {
     "h5netcdf": "xarray reads and writes results with it",
-    "h5py": "h5netcdf reads and writes files with it",
     "sphinx-mathjax-offline": "an extension that _config.yml names",
     "ipywidgets": "links explorers on the page of the chain's explorer",
     "dask": "the programs dask scheduler and dask worker",

@@ -117,6 +117,7 @@ FAULTS = {
     "bits in the stream": (damage_stream, TRAIN_IMAGES),
     "test for training": (lambda d: swap(d, TRAIN_IMAGES, TEST_IMAGES), TRAIN_IMAGES),
     "cut inside": (lambda d: rewrite(d, TRAIN_IMAGES, lambda c: c[:-1]), TRAIN_IMAGES),
+    "too much": (lambda d: rewrite(d, TRAIN_IMAGES, lambda c: c + bytes(2 * 10**8)), TRAIN_IMAGES),
     "one pixel": (lambda d: rewrite(d, TRAIN_IMAGES, flip), TRAIN_IMAGES),
 }
 

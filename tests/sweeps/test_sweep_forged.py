@@ -5,9 +5,13 @@ was recomputed with before, if it was, stays.
 """
 
 import json
+import os
+import shutil
 import sys
+import zlib
 from functools import partial
 
+import h5py
 import numpy as np
 import pytest
 import xarray as xr
@@ -15,12 +19,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from deepmech import over
+from deepmech.cli import main
 from deepmech.core import provenance
-from deepmech.sweeps import Sweep, run
-from deepmech.sweeps.store import checksum, read_netcdf, write_netcdf
+from deepmech.data import load as load_data
+from deepmech.sweeps import Sweep, run, sweep_at
+from deepmech.sweeps.files import require_contained
+from deepmech.sweeps.store import DamagedChunkWarning, Store, checksum, read_netcdf, start_store, write_netcdf
+from deepmech_book.build.sources import mapping
 from deepmech_book.sweeps import record, verification
 from deepmech_book.sweeps.record import StaleError
-from deepmech_book.sweeps.shipped import publish
+from deepmech_book.sweeps.shipped import publish, result, sweep_in
 from deepmech_book.sweeps.verification import verify as verify_any
 from deepmech_book.sweeps.verification import verify_all
 
@@ -185,8 +193,10 @@ CHANGES = {
     "another dimension": lambda d: d.rename(step="epoch"),
     "what diverged": lambda d: d.assign(diverged=~d.diverged),
     **{f"attribute {name}": _attribute(name, value) for name, value in {
-        "sweep": "other", "sweep_key": "0" * 16, "data": "mnist", "seed": "7", "spec": "{}",
+        "sweep": "other", "sweep_key": "0" * 16, "data": "mnist", "seed": "7", "spec": "{}", "device": "cuda",
+        "dtype": "float16", "code": 3, "chunks": "many", "wall_seconds": "long", "added": "by hand",
     }.items()},
+    "a specification nested deep": _attribute("spec", "[" * 100_000 + "]" * 100_000),
     **{f"without attribute {name}": _without(name) for name in (
         "sweep", "sweep_key", "data", "seed", "spec", "machine", "versions", "device", "dtype", "wall_seconds",
     )},
@@ -273,6 +283,148 @@ def test_a_damaged_file_that_the_record_lists_is_named(place):
     (copy.parent / record.FILE).write_text(json.dumps(entries))
     with pytest.raises(StaleError, match=copy.name):
         list(verify(copy))
+
+
+def _replaced(**how):
+    """A change of an HDF5 file: other storage of ``loss``, of the same shape and type unless ``how`` says so."""
+
+    def change(file, secret):
+        old = file["loss"]
+        made = {"shape": old.shape, "dtype": old.dtype, **how}
+        del file["loss"]
+        if made.pop("external", None):
+            made["external"] = [(str(secret), 0, h5py.h5f.UNLIMITED)]
+        return file.create_dataset("loss", **made)
+
+    return change
+
+
+def _linked(link):
+    def change(file, secret):
+        del file["loss"]
+        file["loss"] = link(secret)
+
+    return change
+
+
+def _virtual(file, secret):
+    layout = h5py.VirtualLayout((3, 4), "f8")
+    layout[:] = h5py.VirtualSource(secret, "loss", (3, 4))
+    del file["loss"]
+    file.create_virtual_dataset("loss", layout)
+
+
+def _added(name, value, where="loss"):
+    return lambda file, secret: file[where].attrs.create(name, value(file) if callable(value) else value)
+
+
+def _inflated(file, secret):
+    one = _replaced(chunks=(3, 4), compression="gzip")(file, secret)
+    one.id.write_direct_chunk((0, 0), zlib.compress(bytes(10**7)))
+
+
+#: What an HDF5 file may show or declare, and what is said of it.
+SHOWN = {
+    "external storage": (_replaced(external=True, shape=(4,)), "'/loss' lies in another file"),
+    "a virtual variable": (_virtual, "'/loss' lies in another file"),
+    "an external link": (_linked(lambda secret: h5py.ExternalLink(secret, "/loss")), "'loss' is a link"),
+    "a soft link": (_linked(lambda secret: h5py.SoftLink("/single")), "'loss' is a link"),
+    "a group": (lambda file, secret: file.create_group("more"), "'more' is a group"),
+    "a type": (lambda file, secret: file.__setitem__("more", np.dtype("f8")), "'more' is a group or a type"),
+    "a filter of somebody's": (_replaced(chunks=True, compression="lzf"), r"'/loss' has the filters \[32000\]"),
+    "two deflations": (_replaced(chunks=True, compression="gzip", fletcher32=True), r"filters \[1, 3\]"),
+    "references": (_replaced(dtype=h5py.ref_dtype), "'/loss' holds references"),
+    "lists": (_replaced(dtype=h5py.vlen_dtype("f8")), "'/loss' holds values of type"),
+    "records": (_replaced(dtype=[("a", "f8")]), "'/loss' holds values of type"),
+    "a reference as an attribute": (_added("r", lambda file: file["single"].ref), "'r' of '/loss' holds references"),
+    "a region as an attribute": (_added("r", lambda f: f["single"].regionref[:]), "'r' of '/loss' holds references"),
+    "a reference of the file": (_added("r", lambda file: file["single"].ref, "/"), "'r' of '/' holds references"),
+    "a reference as dimensions": (_added("DIMENSION_LIST", lambda f: f["single"].ref), "'/loss' holds references"),
+    "73 TiB": (_replaced(shape=(10**13,), chunks=(10**6,)), "'/loss' unpacks to 80,000,000,000,000 bytes"),
+    "a piece of 2 GiB": (_replaced(shape=(1,), maxshape=(None,), chunks=(2**28,)), "'/loss' unpacks to 2,147,483,648"),
+    "a piece that is larger than it says": (_inflated, "'/loss' has a piece that unpacks to more"),
+    "many small ones": (lambda f, s: [f.create_dataset(f"n{i}", (10**7,), "f8") for i in range(20)], "unpacks to"),
+}
+
+
+@pytest.mark.parametrize("what", SHOWN)
+def test_no_door_reads_what_is_not_in_the_file_or_beyond_all_bounds(place, tmp_path, monkeypatch, what, capsys):
+    """In one sentence, wherever such a file lies: shipped, or a chunk of a store, whose checksums fit."""
+    change, words = SHOWN[what]
+    secret = tmp_path / "secret"
+    secret.write_bytes(place.read_bytes())
+    copy = forge(place, lambda d: d)
+    sweep = sweep_in(copy)
+    store = Store(tmp_path / "store", sweep.key, sweep.n_cells)
+    start_store(store.path, {"key": sweep.key, "code": "", "sweep": sweep.to_json()})
+    chunk = store.write(read_netcdf(place).rename(base="cell").assign_coords(cell=range(3)).assign_attrs(code=""))
+    for path in (copy, chunk):
+        with h5py.File(path, "r+") as file:
+            change(file, secret)
+    entry = record.read_record(copy.parent)[copy.name]
+    (copy.parent / record.FILE).write_text(json.dumps({copy.name: {**entry, "file": checksum(copy)}}))
+    chunk = chunk.rename(chunk.with_name(f"cells-0000000-0000002-{checksum(chunk)}.nc"))
+    doors = [lambda: read_netcdf(copy), lambda: sweep_in(copy), lambda: list(verify(copy)), lambda: result(sweep)]
+    monkeypatch.setenv("DEEPMECH_RESULTS", str(copy.parent))
+    for door in doors:
+        with pytest.raises(ValueError, match=words) as refused:
+            door()
+        assert "\n" not in str(refused.value)
+    with pytest.warns(DamagedChunkWarning, match=words):
+        assert main(["ship", str(store.path), str(tmp_path / "published")]) == 1
+    assert "is incomplete" in capsys.readouterr().err and not (tmp_path / "published").exists()
+
+
+def test_texts_that_are_one_text_many_times_count_as_often_as_they_are_read(tmp_path):
+    """A file of 3 MB that would give 200 GB of texts: references to its longest, which HDF5 follows."""
+    path, n = tmp_path / "texts.nc", 10**5
+    with h5py.File(path, "w") as file:
+        file.create_dataset("word", data=["short"] * n)
+        file.create_dataset("long", data=["x" * 2 * 10**6])
+        file.flush()
+        first, second = (file[name].id.get_offset() for name in ("word", "long"))
+    require_contained(path.read_bytes())
+    content = bytearray(path.read_bytes())
+    content[first : first + 16 * n] = content[second : second + 16] * n
+    with pytest.raises(ValueError, match="'/word' unpacks to"):
+        require_contained(bytes(content))
+
+
+@pytest.mark.parametrize("name", ["result", "record", "manifest", "profile", "data"])
+def test_a_pipe_is_no_file(place, tmp_path, monkeypatch, name):
+    """It is refused in a sentence, and not waited for."""
+    store, copy = tmp_path / "store", forge(place, lambda d: d)
+    copy = shutil.copytree(copy.parent, tmp_path / "copy") / copy.name
+    pipe = {
+        "result": copy, "record": copy.parent / record.FILE, "manifest": store / "manifest.json",
+        "profile": tmp_path / "mine.yml", "data": tmp_path / "mnist" / "train-images-idx3-ubyte.gz",
+    }[name]  # fmt: skip
+    pipe.unlink(missing_ok=True)
+    pipe.parent.mkdir(exist_ok=True)
+    os.mkfifo(pipe)
+    monkeypatch.setenv("DEEPMECH_DATA", str(tmp_path))
+    door = {"profile": lambda: mapping(pipe), "data": lambda: load_data("mnist"), "manifest": lambda: sweep_at(store)}
+    with pytest.raises(ValueError, match=r"is no file|: not in "):
+        door.get(name, lambda: list(verify(copy)))()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("[" * 10**5 + "]" * 10**5, "nested"), ("[" * 99 + "]" * 99, "nested"), ("[" + "0," * 10**7 + "0]", "bytes")],
+    ids=["deep", "not so deep", "long"],
+)
+def test_json_that_takes_all_memory_is_named_with_its_file(place, tmp_path, text, words):
+    copy = forge(place, lambda d: d)
+    for path in (copy.parent / record.FILE, tmp_path / "manifest.json"):
+        path.write_text(text)
+        with pytest.raises(ValueError, match=rf"{path.name}.*{words}"):
+            list(verify(copy if path.parent == copy.parent else tmp_path))
+
+
+@pytest.mark.parametrize("minutes", [float("inf"), float("nan"), -1.0, 1e300])
+def test_minutes_are_finite(place, minutes):
+    with pytest.raises(ValueError, match=r"verify: minutes = .*: must be a number from 0 to a million"):
+        verify_all([place], minutes=minutes)
 
 
 def test_types_that_a_file_gives_back_are_those_that_are_computed(place):

@@ -106,7 +106,9 @@ def test_a_half_written_file_is_never_trusted_and_later_removed(tmp_path, whole)
     assert new.exists() and not old.exists()
 
 
-@pytest.mark.parametrize("damage", ["truncated", "flipped", "empty", "foreign", "renamed", "folder", "loop"])
+@pytest.mark.parametrize(
+    "damage", ["truncated", "flipped", "empty", "foreign", "renamed", "folder", "loop", "pipe", "seconds"]
+)
 def test_a_damaged_or_foreign_chunk_is_named_and_computed_again(tmp_path, whole, damage):
     sweep = SLOW
     run(sweep, tmp_path / "store", chunk=3)
@@ -126,6 +128,13 @@ def test_a_damaged_or_foreign_chunk_is_named_and_computed_again(tmp_path, whole,
     elif damage == "folder":
         chunk.unlink()
         chunk.mkdir()
+    elif damage == "pipe":
+        chunk.unlink()
+        os.mkfifo(chunk)
+    elif damage == "seconds":
+        dataset = storage.read_netcdf(chunk).assign_attrs(wall_seconds="long")
+        chunk.unlink()
+        chunk = storage.Store(tmp_path / "store", sweep.key, sweep.n_cells).write(dataset)
     elif damage == "loop":
         chunk.unlink()
         chunk.symlink_to(chunk)

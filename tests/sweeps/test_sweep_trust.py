@@ -76,7 +76,7 @@ def forged(place: Path, compute: str) -> tuple[Path, Path]:
     Store(store, named.key, named.n_cells).write(chunk)
     whole = numbers.rename(cell="x").assign_coords(x=[1.0, 2.0])
     whole.attrs = {"spec": json.dumps(named.to_json()), "sweep": "powers", "sweep_key": named.key, "data": ""}
-    whole.attrs |= {"seed": "none", "device": "cpu", "dtype": "float64", "wall_seconds": 0.1}
+    whole.attrs |= {"seed": "none", "device": "cpu", "dtype": "float64", "wall_seconds": 0.1, "chunks": 1}
     whole.attrs |= {"machine": "one", "versions": "1"}
     file = place / "results" / f"powers-{named.key}.nc"
     write_netcdf(whole, file)

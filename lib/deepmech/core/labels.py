@@ -7,6 +7,7 @@ labels, so that results can be given back with :meth:`ParameterGrid.unflatten`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -193,6 +194,7 @@ def align(owner: str = "parameters", /, **fields: Any) -> ParameterGrid:
     coords = _joined(owner, arrays)
     wide = xr.broadcast(*xr.align(*arrays.values(), join="exact", copy=False))
     first = wide[0]
+    specs.check_memory(f"{owner}: the grid's lengths", first.shape, len(wide) * math.prod(first.shape))
     flat = {k: np.ascontiguousarray(w.transpose(*first.dims).values.ravel()) for k, w in zip(arrays, wide, strict=True)}
     return ParameterGrid(tuple(first.dims), first.shape, coords, flat)
 

@@ -11,7 +11,7 @@ import json
 import operator
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from copy import copy
 from importlib import import_module
@@ -352,10 +352,10 @@ class Spec:
 
     def fingerprint(self) -> str:
         """Sixteen hexadecimal digits that change whenever any field changes."""
-        return digest(self.to_json())
+        return digest(json.loads(canonical_text(self.to_json()), parse_int=_as_real, parse_float=_as_real))
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and canonical_text(other.to_json()) == canonical_text(self.to_json())
+        return type(other) is type(self) and other.fingerprint() == self.fingerprint()
 
     def __hash__(self) -> int:
         return int(self.fingerprint(), 16)
@@ -367,58 +367,20 @@ def digest(value: Any) -> str:
 
 
 def canonical_text(value: Any) -> str:
-    """JSON in which equal numbers are written alike: 1, 1.0 and ``np.float32(1)``, 0 and −0.0; True is no number.
+    """JSON with names in order and numbers as they are: 1, 1.0, True and "1" are four things, as to a function.
 
     Examples
     --------
-    >>> canonical_text({"n": 3.0, "share": [0, 0.5], "noise": -0.0}), canonical_text([1, True, float("nan")])
-    ('{"n":3,"noise":0.0,"share":[0.0,0.5]}', '[1,true,NaN]')
+    >>> canonical_text({"n": 3.0, "dims": ("x",)}), canonical_text([1, True, float("nan")])
+    ('{"dims":["x"],"n":3.0}', '[1,true,NaN]')
     """
-    return json.dumps(_canonical(encode(value)), sort_keys=True, separators=(",", ":"))
+    return json.dumps(encode(value), sort_keys=True, separators=(",", ":"))
 
 
-#: Fields whose whole numbers are written with a decimal point, and not without: so the keys of results that shipped
-#: before numbers were written alike stay what they were.
-_REAL = frozenset(
-    {
-        "chi", "dropout", "gain", "label_error", "learning_rate", "noise", "patience", "ratio", "regularisation",
-        "slope", "stop_change", "truth",
-    }
-)  # fmt: skip
-
-
-def _canonical(value: Any, name: str = "") -> Any:
-    """``value`` with its numbers in one form; those of a list are all whole, or all with a decimal point."""
-    if isinstance(value, dict):
-        inside = ("labelled", "dims", "coords", "values")  # of a labelled array, which is a value of the field itself
-        return {key: _canonical(one, name if key in inside else key) for key, one in value.items()}
-    if not isinstance(value, list):
-        return _as_numbers(value, name in _REAL) if _is_number(value) else value
-    plain = [one for one in _leaves(value) if _is_number(one)]
-    if len(plain) < sum(1 for _ in _leaves(value)):  # words, say, or specs: each on its own
-        return [_canonical(one, name) for one in value]
-    return _as_numbers(value, name in _REAL or not all(isinstance(one, int) or one.is_integer() for one in plain))
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _leaves(value: Any) -> Iterator[Any]:
-    if isinstance(value, list):
-        for one in value:
-            yield from _leaves(one)
-    else:
-        yield value
-
-
-def _as_numbers(value: Any, real: bool) -> Any:
-    """Numbers, in lists or alone, with a decimal point (``real``) or, where they are whole, without."""
-    if isinstance(value, list):
-        return [_as_numbers(one, real) for one in value]
-    if isinstance(value, float):
-        return int(value) if value.is_integer() and not real else value + 0.0
-    return float(value) if real and abs(value) < sys.float_info.max else value
+def _as_real(text: str) -> float:
+    """A number of JSON as a float where it is one, without the sign of zero: specs are equal if their numbers are."""
+    number: float = json.loads(text)
+    return number + 0.0 if abs(number) < sys.float_info.max and number + 0.0 == number else number
 
 
 def encode(value: Any) -> Any:

@@ -183,9 +183,13 @@ def open_store(sweep: Sweep, path: str | Path) -> Store:
     if not (path / "manifest.json").exists():
         start_store(path, {"key": sweep.key, "code": sweep.code, "sweep": sweep.to_json()})
     remove_stale(path)
-    found = read_manifest(path)
+    found, other = read_manifest(path), sweep_at(path)
+    if other.grid.dims != sweep.grid.dims and found["key"] == sweep.key:  # cells are numbered by it
+        raise ValueError(
+            f"{path} holds {sweep.name!r} over {', '.join(map(str, other.grid.dims))}, in this order: give cells so, "
+            "or use another directory"
+        )
     if found["key"] != sweep.key:
-        other = sweep_at(path)
         if other.key != found["key"]:
             raise ValueError(f"{path / 'manifest.json'} is damaged (its key is not that of its sweep)")
         raise ValueError(

@@ -26,6 +26,7 @@ import xarray as xr
 from filelock import FileLock, Timeout
 
 from deepmech.core import specs
+from deepmech.sweeps.files import JSON_BYTES, parse_json, read_bytes, require_contained
 
 CHUNK = re.compile(r"cells-(\d+)-(\d+)-([0-9a-f]{16})\.nc")
 HOUR = 3600.0
@@ -69,9 +70,8 @@ def write_whole(path: Path, content: str | bytes) -> None:
 
 
 def checksum(path: Path) -> str:
-    """Sixteen hexadecimal digits of a file's bytes."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()[:16]
+    """Sixteen hexadecimal digits of a file's bytes; a ValueError for what is no file."""
+    return hashlib.sha256(read_bytes(path)).hexdigest()[:16]
 
 
 #: An array of no more bytes is stored plainly in a compressed file: filters, and the index of pieces, would weigh more.
@@ -94,10 +94,17 @@ def to_netcdf(dataset: xr.Dataset, compress: bool = False) -> memoryview:
     return dataset.to_netcdf(None, engine="h5netcdf", encoding=how)
 
 
-def read_netcdf(source: Path | BytesIO) -> xr.Dataset:
-    """The whole file in memory; nothing stays open, and no number is decoded into another one or a date."""
-    how = {"mask_and_scale": False, "decode_times": False, "decode_timedelta": False}
-    found = xr.load_dataset(source, engine="h5netcdf", **how)
+def read_netcdf(path: Path, values: bool = True) -> xr.Dataset:
+    """The whole file in memory, or its attributes without the ``values``; nothing stays open, and no number is decoded
+    into another one or a date. A ValueError if it is none, or shows what lies elsewhere (:mod:`.files`)."""
+    how: dict[str, Any] = {"mask_and_scale": False, "decode_times": False, "decode_timedelta": False}
+    content = read_bytes(path)
+    try:
+        require_contained(content)
+        with xr.open_dataset(BytesIO(content), engine="h5netcdf", **how) as opened:
+            found = opened.load() if values else xr.Dataset(attrs=opened.attrs)
+    except Exception as error:  # whatever readers raise at a file that somebody made by hand
+        raise ValueError(f"it is no netCDF file that is read here: {error}") from error
     for variable in found.variables.values():
         if np.isnan(variable.attrs.get("_FillValue", 0.0)):  # files of old: the not-a-number that stands for itself
             del variable.attrs["_FillValue"]
@@ -286,8 +293,9 @@ class Store:
         key = dataset.attrs.get("sweep_key")
         if key != self.key:
             raise ValueError(f"belongs to another sweep ({key})")
-        if dataset["cell"].values.tolist() != list(range(first, last + 1)) or last >= self.n_cells:
+        if last >= self.n_cells or dataset["cell"].values.tolist() != list(range(first, last + 1)):
             raise ValueError("holds other cells than its name says")
+        specs.check_real("attribute 'wall_seconds'", dataset.attrs.get("wall_seconds", 0.0), 0.0)
         return dataset
 
 
@@ -315,7 +323,7 @@ def read_manifest(path: str | Path) -> dict[str, Any]:
     specs.check("store", path, isinstance(path, str | Path), "a path")
     manifest = Path(path) / "manifest.json"
     try:
-        found = json.loads(manifest.read_text(encoding="utf-8"))
+        found = parse_json(read_bytes(manifest, JSON_BYTES))
     except FileNotFoundError:
         raise ValueError(f"{path} is no sweep's store: it has no manifest.json") from None
     except NotADirectoryError:

@@ -17,6 +17,7 @@ import xarray as xr
 from deepmech.core import provenance, specs
 from deepmech.core.labels import ParameterGrid, align, to_records
 from deepmech.core.specs import Spec, canonical_text, decode, digest, encode, import_object
+from deepmech.sweeps.files import parse_json
 
 #: What every result has besides; no parameter may be called so.
 OWN = {"cell", "diverged"}
@@ -39,7 +40,7 @@ class Sweep(Spec):
     cells : dict of labelled arrays
         Parameters that vary (:func:`deepmech.over`), broadcast to a grid. Arrays that share a dimension vary together.
     fixed : dict
-        Parameters that do not vary: JSON values, passed on to ``compute``.
+        Parameters that do not vary: JSON values, passed on to ``compute``, which must not depend on a dict's order.
     version : int
         To be raised when ``compute`` changes in a way that changes results.
     data : str
@@ -111,8 +112,11 @@ class Sweep(Spec):
 
     @cached_property
     def key(self) -> str:
-        """Sixteen hexadecimal digits of everything that decides the results."""
+        """Sixteen hexadecimal digits of all that decides results: one key, equal arguments of equal types."""
         return digest(self.to_json())
+
+    def fingerprint(self) -> str:
+        return self.key
 
     @property
     def code(self) -> str:
@@ -181,7 +185,8 @@ class Sweep(Spec):
         if self.cells.keys() != other.cells.keys() or any(d[:6] != "cells[" for d in self.differences(other)):
             return False
         try:
-            return all(self.cells[k].sel({d: v[d] for d in v.dims}).equals(v) for k, v in other.cells.items())
+            mine = {k: self.cells[k].sel({d: v[d] for d in v.dims}) for k, v in other.cells.items()}
+            return canonical_text(mine) == canonical_text(dict(other.cells))
         except KeyError:  # a label or a dimension that is not here
             return False
 
@@ -264,7 +269,7 @@ def sweep_of(dataset: xr.Dataset, trust: Collection[str] = ()) -> Sweep:
     True
     """
     try:
-        spec = json.loads(dataset.attrs["spec"])
+        spec = parse_json(dataset.attrs["spec"])
     except (KeyError, ValueError, AttributeError, TypeError):
         raise ValueError(
             "this dataset does not say which sweep it came from (attribute 'spec'); use the result of sweeps.run"

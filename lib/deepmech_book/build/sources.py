@@ -160,10 +160,11 @@ class Checkout:
 
 def mapping(path: str | Path) -> dict[str, Any]:
     """What a YAML file sets names to; a BookError if it cannot be read, or holds something else."""
+    from deepmech.sweeps.files import read_bytes
     from deepmech_book.claims.registry import written  # slow to import, and Sphinx does without
 
     try:
-        found = written(Path(path).read_text(encoding="utf-8")) or {}
+        found = written(read_bytes(Path(path), 2**20).decode()) or {}
     except (OSError, ValueError) as error:
         raise BookError(f"{path}: cannot be read: {error}") from None
     if not isinstance(found, dict):

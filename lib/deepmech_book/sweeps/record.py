@@ -21,6 +21,7 @@ import xarray as xr
 from filelock import FileLock
 
 from deepmech.core import provenance, specs
+from deepmech.sweeps.files import JSON_BYTES, parse_json, read_bytes
 from deepmech.sweeps.store import checksum, write_whole
 
 #: The record, beside the files.
@@ -86,7 +87,7 @@ class Report:
 def read_record(folder: Path) -> dict[str, dict[str, Any]]:
     """All entries by file name; a :class:`StaleError` if the record is damaged."""
     try:
-        entries = json.loads((folder / FILE).read_text(encoding="utf-8"))
+        entries = parse_json(read_bytes(folder / FILE, JSON_BYTES))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:

@@ -94,17 +94,8 @@ def result(sweep: Sweep) -> xr.Dataset:
     A shipped file counts if its sweep is this one, or one of which this is a part (three of ten seeds, say), and its
     bytes are those of the record beside it. What is computed is said in one line on standard error. The variable
     ``DEEPMECH_STORES`` names a folder in which an interrupted computation goes on where it stopped; without it nothing
-    is kept.
-
-    Returns
-    -------
-    xarray.Dataset
-        A copy of your own, with the attribute ``obtained``: which way it came, in words.
-
-    Raises
-    ------
-    StaleError
-        If a shipped file is not the one of the record.
+    is kept. It is a copy of your own, whose attribute ``obtained`` says which way it came; a StaleError, if a shipped
+    file is not the one of the record.
     """
     where = folder()
     if where is not None and (match := shipped(sweep, where)) is not None:
@@ -149,8 +140,10 @@ def _files_of(sweep: Sweep, where: Path) -> list[Path]:
 
 def sweep_in(path: Path) -> Sweep:
     """The sweep that a shipped file holds; its numbers are not read."""
-    with xr.open_dataset(path, engine="h5netcdf") as dataset:
-        return sweep_of(dataset)
+    try:
+        return sweep_of(read_netcdf(path, values=False))
+    except ValueError as error:
+        raise StaleError(f"{path}: is no shipped result ({error}); restore the file") from None
 
 
 def _open(path: Path, sweep: Sweep) -> xr.Dataset:

@@ -42,39 +42,14 @@ def verify(
     more than is stated. What a file and its entry say of themselves is checked too: key and name, numbers of cells,
     types, variables, origin.
 
-    Parameters
-    ----------
-    path : path
-        A shipped file, a directory of shipped files, or a store.
-    n : int
-        Cells per result; all of them, if it has no more.
-    seed : int, optional
-        Which cells are chosen; another one in each call if it is left out. One in four choices begins with a corner
-        of the grid.
-    whole : bool
-        Compute also such cells wholly of which a part would do.
-    minutes : float, optional
-        Go round the results in random order, each time with other cells, until the time is up. In a round each result
-        has the same share of the time; where that is less than a cell takes, one is drawn in some rounds only.
-    trust : list of str
-        Functions, as ``"module:function"``, that may be called if a result names them. Those that have a name in
-        :data:`deepmech_book.cells.CELLS` always may.
-    accept : bool
-        Let also pass, and note, what is more than was ever seen but not more than the function states: on a processor
-        that sums in another order, say, after a look at it.
-
-    Yields
-    ------
-    Report
-        Of one result after the other.
-
-    Raises
-    ------
-    ValueError
-        If there is nothing to verify at ``path``, or a result names a function that it may not.
-        A difference is no error: see :attr:`Report.passed`.
+    With ``minutes`` it goes round the results in random order, each time with other cells, until the time is up. In a
+    round each result has the same share of it; where that is less than a cell takes, one is drawn in some rounds only.
+    The other arguments are the options of ``deepmech verify``; ``trust`` is as for :meth:`.Sweep.from_json`.
+    A difference is no error: see :attr:`Report.passed`.
     """
     specs.check_int("verify: n", n)
+    if minutes is not None:
+        specs.check_real("verify: minutes", minutes, 0, 1e6, "a number from 0 to a million")
     files = files_at(path)
     if minutes is None:
         for file in files:
@@ -99,9 +74,8 @@ def _entry(file: Path) -> dict[str, Any]:
     """How many cells a file or a store has, and what one costs."""
     if not file.is_dir():
         return record.read_entry(file)
-    whole = load(sweep_at(file), file)
-    cells = int(whole["diverged"].size)
-    return {"of": cells, "seconds": float(whole.attrs["wall_seconds"]) / cells}
+    sweep = sweep_at(file)
+    return {"of": sweep.n_cells, "seconds": load(sweep, file).attrs["wall_seconds"] / sweep.n_cells}
 
 
 def _verify(file: Path, n: int, seed: int | None, whole: bool, trust: Collection[str], accept: bool) -> Report:
@@ -122,16 +96,14 @@ def _verify(file: Path, n: int, seed: int | None, whole: bool, trust: Collection
     return report
 
 
-def wrong_words(name: str, sweep: Sweep, dataset: xr.Dataset, entry: Mapping[str, Any]) -> tuple[str, ...]:
-    """What a shipped file or its entry say of themselves that is not so, in words; no cell is computed for it.
+#: The attributes of a result, and their types in Python; files of old do without ``code``.
+KINDS = {"chunks": "int", "wall_seconds": "float"} | dict.fromkeys(
+    ("code", "data", "device", "dtype", "machine", "seed", "spec", "sweep", "sweep_key", "versions"), "str"
+)
 
-    Parameters
-    ----------
-    name : str
-        The name of the file.
-    sweep, dataset, entry : Sweep, xarray.Dataset, dict
-        What the file holds, and its entry in the record.
-    """
+
+def wrong_words(name: str, sweep: Sweep, dataset: xr.Dataset, entry: Mapping[str, Any]) -> tuple[str, ...]:
+    """What a shipped file or its entry say of themselves that is not so, in words; no cell is computed for it."""
     origin = record.describe(dataset)
     true: dict[str, tuple[Any, Any]] = {
         "the file's name": (name, f"{sweep.name}-{sweep.key}.nc"),
@@ -146,8 +118,9 @@ def wrong_words(name: str, sweep: Sweep, dataset: xr.Dataset, entry: Mapping[str
         "the types of variables": (origin["variables"], entry.get("variables", origin["variables"])),
     }
     wrong = [f"{what} is {is_so!r}, not {should!r}" for what, (is_so, should) in true.items() if is_so != should]
-    needed = ("device", "dtype", "wall_seconds", "machine", "versions")
-    wrong += [f"the attribute {one!r} is missing" for one in needed if one not in dataset.attrs]
+    kinds = {"code": "str"} | {str(name): type(value).__name__ for name, value in dataset.attrs.items()}
+    for name in sorted({name for name, _ in kinds.items() ^ KINDS.items()}):
+        wrong.append(f"attribute {name!r} is of type {kinds.get(name)}, not {KINDS.get(name)}")
     return tuple(wrong)
 
 
@@ -211,6 +184,9 @@ def compare(
     stored = dataset.stack(cell=sweep.grid.dims, create_index=False).transpose("cell", ...)
     stored = stored.drop_vars([name for name, values in stored.coords.items() if "cell" in values.dims])
     wrong, differences = _wrong_labels(sweep, dataset, stored, again, part), {}
+    for name, otherwise in {"device": "cpu", "dtype": "as computed"}.items() if here else ():
+        if (said := dataset.attrs.get(name)) != (is_so := again.attrs.get(name, otherwise)):
+            wrong.append(f"attribute {name!r} is {said!r}, computed is {is_so!r}")
     wrong += [f"{name!r} is computed and missing" for name in sorted(computed - names - {*entry.get("left_out", [])})]
     for name in sorted(names & computed):
         old, new = stored[name], again[name]
@@ -360,5 +336,6 @@ def verify_all(
     return (
         f"{len(done)} of {len(done) + skipped} results recomputed, {sum(len(r.cells) for r in done)} of "
         f"{sum(r.of for r in done)} cells: {bits} equal to the bit, largest difference otherwise {worst:.2g} of a "
-        f"number; {sum(not r.passed for r in done)} results differ"
+        f"number; {sum(not r.passed for r in done)} results differ; words on code, machine, versions and time are not "
+        "computed again"
     ), all(r.passed for r in done)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
 from deepmech.core.labels import over
@@ -262,7 +263,8 @@ def fresh(whole: Sweep, places: Sequence[tuple[float, float]], first_seed: int =
     noise = next(name for name in PANELS if name in whole.cells)
     slopes, values = zip(*places, strict=True)
     place = {"place": range(len(places))}
-    cells = {name: xr.DataArray(list(of), place, "place") for name, of in (("slope", slopes), (noise, values))}
+    chosen = {name: np.array(of, whole.cells[name].dtype) for name, of in (("slope", slopes), (noise, values))}
+    cells = {name: xr.DataArray(of, place, "place") for name, of in chosen.items()}
     cells["seed"] = over("seed", range(first_seed, first_seed + n_seeds))
     return replace(whole, name=whole.name.replace("figure-", "fresh-"), cells=cells)
 
