@@ -13,8 +13,6 @@ from typing import Any
 from deepmech.cli import positive, say, verb
 from deepmech_book.sweeps import cli as sweeps
 
-__all__ = ["PROFILES", "commands", "needs_book"]
-
 PROFILES = ("quick", "laptop", "paper")
 
 

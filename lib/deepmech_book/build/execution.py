@@ -32,20 +32,6 @@ from deepmech_book.build import keys
 from deepmech_book.build.kernels import MARK, SAID, Forked, Server, end
 from deepmech_book.build.sources import BookError, Checkout, Source, format_duration, replace_parameters, short
 
-__all__ = [
-    "FIGURES",
-    "WIDGET",
-    "BookEngine",
-    "Client",
-    "NotebookFailed",
-    "check",
-    "execute",
-    "place",
-    "places",
-    "readable",
-    "stop",
-]
-
 FIGURES = "figures"
 WIDGET = "application/vnd.jupyter.widget-view+json"
 #: Characters of a line, and of an output, that a page shows: to colour one line, Sphinx takes the square of its length.

@@ -29,8 +29,6 @@ from typing import Any
 import psutil
 from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 
-__all__ = ["FORKS", "MARK", "SAID", "SHARED", "Forked", "Kernel", "Server", "end", "serve"]
-
 #: Elsewhere some of these libraries do not bear being forked, and every kernel starts from nothing.
 FORKS = sys.platform == "linux"
 #: The variable by which processes of a page are known, whatever became of their parents.

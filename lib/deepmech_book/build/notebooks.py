@@ -20,18 +20,6 @@ from deepmech.core import provenance
 from deepmech_book.build import keys
 from deepmech_book.build.sources import BookError, Checkout, Source, format_duration
 
-__all__ = [
-    "CELL_MINUTES",
-    "MEMORY",
-    "PageRun",
-    "Say",
-    "completed",
-    "execute_notebooks",
-    "executions",
-    "page_runs",
-    "thread_limits",
-]
-
 Say = Callable[[str], None]
 #: Minutes that a cell of a page of the profile quick may take; in other profiles a cell may compute for days.
 CELL_MINUTES = 30.0

@@ -32,8 +32,6 @@ ROOM = 2**24
 #: The list of files that :func:`hand_over` wrote into a folder.
 LIST = ".deepmech-wrote.json"
 
-__all__ = ["describe", "notebook_of", "parameters_of", "run", "value"]
-
 
 def notebook_of(path: str | Path) -> tuple[Checkout, Source]:
     """The notebook at ``path``, wherever that is, and its book; or the one of that name (``glass/relaxation``, or
@@ -130,12 +128,12 @@ def write_summaries(source: Source, parameters: dict[str, Any], found: list[dict
     write_whole(folder / f"{stem}.claims.json", json.dumps(claims, indent=1, ensure_ascii=False))
     plain = {name: value for name, value in full.items() if name != "profile"}
     write_whole(folder / "parameters.yml", yaml.safe_dump({source.name: plain}, sort_keys=False, allow_unicode=True))
-    rows = []
-    for claim in claims:
-        low, high = claim["interval"] or (None, None)
-        of_claim = {"claim": claim["id"], "verdict": claim["verdict"], "measured": claim["measured"]}
-        listed = {name: json.dumps(value) if isinstance(value, list) else value for name, value in full.items()}
-        rows.append({"page": source.name, **listed, **of_claim, "low": low, "high": high, "null": claim["null"]})
+    rows, listed = [], {name: json.dumps(value) if isinstance(value, list) else value for name, value in full.items()}
+    for claim in claims or [{}]:  # a page without claims has a row of parameters
+        low, high = claim.get("interval") or (None, None)
+        numbers = {"measured": claim.get("measured"), "low": low, "high": high, "null": claim.get("null")}
+        told = {"claim": claim.get("id"), "verdict": claim.get("verdict"), **numbers}
+        rows.append({"page": source.name, **listed, **told})
     write_whole(folder / "summary.csv", csv_text(rows))
 
 
