@@ -11,7 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pandas as pd
 import pytest
-import yaml
 from miniature import ROOT, notebook_text, write_notebooks
 
 from deepmech import cli
@@ -64,9 +63,9 @@ def test_a_run_is_made_again_from_its_parameters_and_the_lines_of_the_page_about
 def test_parameters_come_from_a_profile_or_a_file_and_then_the_command(own, tmp_path):
     _, source = run.notebook_of("springs/a")
     mine = tmp_path / "mine.yml"
-    mine.write_text(yaml.safe_dump({"springs/a": {"n": 5, "highest": 7}}))
-    found = run.parameters_of(own, source, str(mine), {"n": 6, "bases": [3.0]})
-    assert found == {"profile": "mine", "n": 6, "highest": 7, "bases": [3.0]}
+    mine.write_text("springs/a: {n: 5, highest: 7, bases: [1e-3, 2E+5, -1e2]}\n")  # to YAML 1.1 words without a point
+    found = run.parameters_of(own, source, str(mine), {"n": 6})
+    assert found == {"profile": "mine", "n": 6, "highest": 7, "bases": [0.001, 2e5, -100.0]}
     assert run.parameters_of(own, source, "laptop") == {"profile": "laptop"}
     assert re.search(r"n +whole number +3 +springs\n(.*\n)+ +what +anything +None", run.describe(source))
 
@@ -86,13 +85,6 @@ def test_mistakes_are_named_before_anything_runs(own, words, told, capsys):
     assert cli.main(["run", "springs/a", *words]) == 1
     assert re.search(told, capsys.readouterr().err)
     assert not (own.root / "out").exists()
-
-
-def test_a_number_of_a_profile_may_be_written_as_everybody_writes_it(own, tmp_path):
-    """YAML 1.1 takes 1e-3, which has no point, for words."""
-    (tmp_path / "mine.yml").write_text("springs/a: {bases: [1e-3, 2E+5, -1e2]}\n")
-    found = run.parameters_of(own, run.notebook_of("springs/a")[1], str(tmp_path / "mine.yml"))
-    assert found["bases"] == [1e-3, 2e5, -1e2]
 
 
 def test_a_path_is_its_page_from_anywhere_or_none(own, tmp_path, monkeypatch):

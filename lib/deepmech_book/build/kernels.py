@@ -67,12 +67,8 @@ _sessions: dict[str, int] = {}
 
 
 class Server:
-    """The process that kernels are forked from; it ends with this one, however that ends, and its kernels with it.
-
-    Parameters
-    ----------
-    environment : variables beside those of this process. Limits of threads are read when libraries are imported.
-    """
+    """The process that kernels are forked from, with variables beside those of this process (limits of threads are read
+    when libraries are imported); it ends with this one, however that ends, and its kernels with it."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         # What a kernel sets before it imports matplotlib.
