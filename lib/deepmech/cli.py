@@ -10,6 +10,7 @@ import argparse
 import codecs
 import inspect
 import io
+import shutil
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -92,8 +93,15 @@ def positive(text: str) -> int:
     return int(text)
 
 
+class Passing(str):
+    """A line of progress: in a terminal the next one takes its place."""
+
+
 def say(line: str) -> None:
-    sys.stderr.write(f"{line}\n")
+    clear = "\r\x1b[K" if sys.stderr.isatty() else ""  # a line that may stand there
+    passing = clear and isinstance(line, Passing)
+    text = line[: shutil.get_terminal_size().columns - 1] if passing else f"{line}\n"
+    sys.stderr.write(f"{clear}{text}")
     sys.stderr.flush()
 
 

@@ -117,7 +117,7 @@ def test_a_variable_of_wrong_shape_is_named_or_left_aside(variable, value, comma
     [
         ([], "spring-block-chain.html", "chain"),
         (["elastic", "--output", "points.html"], "points.html", "elastic"),
-        (["elastic", "--output", "a/b.html"], "a/b.html", "elastic"),
+        (["elastic", "-o", "a/b.html"], "a/b.html", "elastic"),
     ],
 )
 def test_explore_writes_one_file(arguments, file, kind, tmp_path, monkeypatch, capsys):
@@ -127,6 +127,17 @@ def test_explore_writes_one_file(arguments, file, kind, tmp_path, monkeypatch, c
     text = (tmp_path / file).read_text()
     assert text.lower().startswith("<!doctype html>") and f"data-deepmech-{kind}" in text
     assert [path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.*")] == [file]
+
+
+def test_in_a_terminal_the_next_line_takes_the_place_of_one_of_progress(monkeypatch):
+    for terminal, written in ((True, f"\r\x1b[K{79 * 'x'}\r\x1b[Kdone\n"), (False, f"{200 * 'x'}\ndone\n")):
+        stream = io.StringIO()
+        monkeypatch.setattr(stream, "isatty", lambda terminal=terminal: terminal)
+        monkeypatch.setattr(sys, "stderr", stream)
+        monkeypatch.setenv("COLUMNS", "80")
+        cli.say(cli.Passing(200 * "x"))
+        cli.say("done")
+        assert stream.getvalue() == written
 
 
 def test_explore_names_its_explorers(capsys):

@@ -6,6 +6,7 @@ import pytest
 from miniature import notebook_text, write_notebooks
 
 from deepmech import cli
+from deepmech_book.build import run
 
 MODULE = """\
 from deepmech import over
@@ -83,12 +84,13 @@ def test_a_command_replaces_what_it_wrote_and_leaves_all_else(place, command, ca
 def test_another_run_of_a_page_leaves_no_figure_of_the_one_before(place):
     assert cli.main(COMMANDS["run"]) == 0
     before = set(files(place / "mine"))
-    assert {"a.ipynb", "a.claims.json", "a.figures/01-A.3.svg"} <= before
+    assert {"a/a.ipynb", "a/a.claims.json", "a/a.figures/01-A.3.svg"} <= before
     write_notebooks(cli_checkout(place), a=notebook_text("print(n)"))
     put(place / "mine", ["data/notes.txt"])
     assert cli.main(COMMANDS["run"]) == 0
     assert {name for name in files(place / "mine") if not name.startswith(".")} == {
-        "a.ipynb", "a.claims.json", "data/notes.txt",
+        *(f"a/{name}" for name in ("a.ipynb", "a.claims.json", "summary.csv", "parameters.yml", run.LIST)),
+        "data/notes.txt",
     }  # fmt: skip
 
 

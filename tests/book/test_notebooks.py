@@ -70,6 +70,27 @@ def test_executes_once_then_reuses_until_something_changes(checkout):
     assert "in all last time" in lines[0], "an estimate from the earlier run"
 
 
+COUNTED = """\
+import time
+from deepmech import over
+from deepmech.sweeps import Sweep, run
+powers = Sweep("powers", "deepmech.sweeps.example:powers", {"base": over("base", [1.0, 2.0])}, {"highest": n})
+print(run(powers, chunk=1)["power"].values)
+time.sleep(2)"""
+
+
+def test_cells_and_sweeps_are_counted_while_they_run_and_the_page_is_as_without(checkout, monkeypatch):
+    write_notebooks(checkout, a=notebook_text(COUNTED, "n"))
+    page_run, target = notebooks.page_runs(checkout, "quick")[0], checkout.root / "alone.ipynb"
+    assert execution.execute(checkout, page_run.source, page_run.parameters, page_run.parts, target, {}) == ""
+    monkeypatch.setattr(notebooks, "OFTEN", 0)
+    page_runs, lines = run(checkout)
+    counted = r"\d\.\d s: springs/a, code cell 2 of 3, powers: 2 of 2 cells, 00:00 left"
+    assert any(re.fullmatch(counted, line) for line in lines), lines
+    with_progress, alone = page_runs["springs/a"].notebook["cells"], keys.executed(target)["cells"]
+    assert [(c["source"], c.get("outputs")) for c in with_progress] == [(c["source"], c.get("outputs")) for c in alone]
+
+
 def test_what_an_executed_notebook_holds(checkout, monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "64")
     monkeypatch.delenv("DEEPMECH_CORES", raising=False)

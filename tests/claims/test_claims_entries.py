@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepmech import over
-from deepmech.core.estimates import Estimate
+from deepmech.core.estimates import Estimate, estimate, unknown
 from deepmech_book import RECORD, claims
 from deepmech_book.claims import tables
 from deepmech_book.claims.display import MOST
@@ -144,6 +144,18 @@ def test_the_hardest_element_is_reported_with_its_labels():
     assert entry.at == "friction_right = 0.4"
     assert "the worst of 3 (friction_right = 0.4)" in repr(entry)
     assert entry.strip.count("<circle") == 6 and "3 distances" in entry.strip
+
+
+def test_what_too_few_runs_measure_is_shown_and_decides_nothing():
+    """Of an array the element that is hardest to satisfy; through the record, and the row of the scoreboard."""
+    few = estimate(np.array([[0.2, -0.1], [0.4, -0.1]]), scatter="skewed")
+    entry = entry_of("A.S1.jerky", few)
+    assert (entry.verdict, entry.interval, entry.seeds, entry.count) == (NOT_TESTABLE, None, 2, 2)
+    assert entry.measured == pytest.approx({True: -0.1, False: 0.3}[entry.claim.rule.direction > 0])
+    assert "too few runs" in entry.reason and f"measured {entry.measured:.1f}".replace("-", "−") in repr(entry)
+    (row,) = [r for r in tables.scoreboard_rows([{"claim": entry.to_json()}]) if r["claim"] == "A.S1.jerky"]
+    assert row["measured"] == entry.measured and tables.verdict_of(row) == NOT_TESTABLE
+    assert entry_of("A.S1.jerky", unknown("one run")).measured is None
 
 
 def test_one_value_is_a_line_and_many_are_drawn_but_a_thousand_not_one_by_one():

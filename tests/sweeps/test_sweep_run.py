@@ -166,6 +166,16 @@ def test_progress_shows_an_estimate_only_when_asked_or_on_a_terminal(capsys):
     assert "12/12" in capsys.readouterr().err
 
 
+def test_progress_goes_into_a_file_that_somebody_watches(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("DEEPMECH_PROGRESS", str(tmp_path / "told"))
+    run(make(), chunk=4)
+    told = [line.strip() for line in (tmp_path / "told").read_text().splitlines()]
+    counts = dict.fromkeys(line.partition(" cells, ")[0] for line in told if line)
+    assert [*counts] == [f"walks: {n} of 12" for n in (0, 4, 8, 12)]
+    run(make(), chunk=4, progress=False)
+    assert capsys.readouterr().err == "" and len((tmp_path / "told").read_text().splitlines()) == len(told)
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [

@@ -7,11 +7,13 @@ Data are not sent: the sweep's function loads them by name where it runs.
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 import traceback
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, as_completed
+from contextlib import nullcontext
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
@@ -88,7 +90,8 @@ def run(
         Where chunks are computed (a process pool, ``client.get_executor(pure=False)`` of Dask, ...); default: here, one
         after another. It is not shut down. Its workers only compute; the store is written by this process.
     progress : bool, optional
-        A bar with an estimate on stderr; default: only if stderr is a terminal.
+        A bar with an estimate on stderr; default: only if stderr is a terminal, or in words in the file
+        that the variable ``DEEPMECH_PROGRESS`` names.
 
     Returns
     -------
@@ -270,8 +273,15 @@ def _compute(
     """Have chunks computed, and ``keep`` each that is alike the first of ``like``, or else the first that comes."""
     failed: list[Outcome] = []
     left, quiet = sum(map(len, todo)), not sys.stderr.isatty() if progress is None else not progress
-    how: dict[str, Any] = {"desc": sweep.name, "unit": "cell", "disable": quiet, "file": sys.stderr}
-    with tqdm(total=sweep.n_cells, initial=sweep.n_cells - left, **how) as bar:
+    how: dict[str, Any] = {"desc": sweep.name, "unit": "cell", "disable": quiet}
+    watched = os.environ.get("DEEPMECH_PROGRESS") if progress is None else None
+    if watched:
+        told = "{desc}: {n_fmt} of {total_fmt} cells, {remaining} left"
+        how |= {"disable": False, "mininterval": 0, "bar_format": told}
+    with (
+        open(watched, "a", encoding="utf-8") if watched else nullcontext(sys.stderr) as file,
+        tqdm(total=sweep.n_cells, initial=sweep.n_cells - left, file=file, **how) as bar,
+    ):
         for outcome in _outcomes(sweep, todo, executor):
             if outcome.dataset is None:
                 failed.append(outcome)

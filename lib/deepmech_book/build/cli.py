@@ -13,8 +13,6 @@ from typing import Any
 from deepmech.cli import positive, say, verb
 from deepmech_book.sweeps import cli as sweeps
 
-__all__ = ["PROFILES", "commands", "needs_book"]
-
 PROFILES = ("quick", "laptop", "paper")
 
 
@@ -42,18 +40,18 @@ def commands(parsers: Any) -> None:
     given = {"nargs": 2, "action": "append", "default": [], "dest": "given", "metavar": ("NAME", "VALUE")}
     add("-p", **given, help='a parameter; a list as "[0.1, 0.2]"')
     add("--profile", **profile)
-    add("-o", dest="out", default="out", metavar="FOLDER", help="where it all goes (default: out)")
+    add("-o", "--output", dest="out", default="out", metavar="FOLDER", help="where its folder goes (default: out)")
     add("--cell-minutes", **minutes)
     add("--help-notebook", action="store_true", help="say which parameters the notebook has, and stop")
 
     add = told(_lab, "copy the notebooks, and open JupyterLab on the copies")
-    add("-o", dest="out", metavar="FOLDER", default="lab", help="where the copies are kept (default: lab)")
+    add("-o", "--output", dest="out", metavar="FOLDER", default="lab", help="where the copies are kept (default: lab)")
     add("--no-browser", action="store_true", help="only write the copies")
 
     add = told(_explore, "write an interactive picture as one HTML file, and open it")
     names = "chain (the default), elastic, ruler, relaxation, training or diagram"
     add("explorer", nargs="?", default="chain", metavar="NAME", help=names)
-    add("--output", metavar="FILE", help="default: a name of its own, such as spring-block-chain.html")
+    add("-o", "--output", metavar="FILE", help="default: a name of its own, such as spring-block-chain.html")
     add("--no-browser", action="store_true", help="only write the file")
 
 
@@ -91,17 +89,15 @@ def _book(options: argparse.Namespace) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     from deepmech_book.build import run
-    from deepmech_book.build.sources import Checkout
 
-    checkout = Checkout.find()
-    source = run.notebook_of(checkout, options.notebook)
+    checkout, source = run.notebook_of(options.notebook)
     if options.help_notebook:
         sys.stdout.write(f"{run.describe(source)}\n")
         return 0
     given = {name: run.value(text) for name, text in options.given}
     parameters, folder = run.parameters_of(checkout, source, options.profile, given), Path(options.out)
-    run.run(checkout, source, parameters, folder, cell_minutes=options.cell_minutes, say=say)
-    say(f"{options.out} holds the notebook, its figures and its claims")
+    made = run.run(checkout, source, parameters, folder, cell_minutes=options.cell_minutes, say=say)
+    say(f"{made} holds the notebook, its figures and its claims")
     return 0
 
 

@@ -32,20 +32,6 @@ from deepmech_book.build import keys
 from deepmech_book.build.kernels import MARK, SAID, Forked, Server, end
 from deepmech_book.build.sources import BookError, Checkout, Source, format_duration, replace_parameters, short
 
-__all__ = [
-    "FIGURES",
-    "WIDGET",
-    "BookEngine",
-    "Client",
-    "NotebookFailed",
-    "check",
-    "execute",
-    "place",
-    "places",
-    "readable",
-    "stop",
-]
-
 FIGURES = "figures"
 WIDGET = "application/vnd.jupyter.widget-view+json"
 #: Characters of a line, and of an output, that a page shows: to colour one line, Sphinx takes the square of its length.
@@ -63,6 +49,8 @@ class Client(PapermillNotebookClient):
 
     mark = ""
     server: Server | None = None
+    #: The file that says which cell runs; sweeps in it add to it how far they are.
+    progress: str | None = None
 
     def create_kernel_manager(self) -> Any:
         manager = super().create_kernel_manager()
@@ -74,6 +62,8 @@ class Client(PapermillNotebookClient):
         return manager
 
     def execute_cell(self, cell: Any, index: int, **how: Any) -> Any:
+        if self.progress and cell.cell_type == "code":
+            Path(self.progress).write_text(f"{count(self.nb.cells, cell)}\n", encoding="utf-8")
         try:
             return super().execute_cell(cell, index, **how)
         except CellTimeoutError:
@@ -99,6 +89,7 @@ class BookEngine(Engine):
             nb_man, kernel_name=kernel_name, timeout=seconds, startup_timeout=120, iopub_timeout=60, config=config
         )
         client.mark, client.server = environment[MARK], kwargs["server"]
+        client.progress = environment.get("DEEPMECH_PROGRESS")
         with (folder / SAID).open("wb") as said:
             return client.execute(env=environment, cwd=str(kwargs["root"]), stdout=said, stderr=said)
 
@@ -223,10 +214,15 @@ def _trace(lines: list[str]) -> str:
 
 def place(cells: list[Any], cell: Any) -> str:
     """Which code cell this is, counted as in the source, and its code."""
+    return f"{count(cells, cell)}:\n{indent(''.join(cell['source']), '    ', lambda line: True)}\n\n"
+
+
+def count(cells: list[Any], cell: Any) -> str:
+    """Which code cell this is, counted as in the source."""
     own = [c for c in cells if not {"injected-parameters", "papermill-error-cell-tag"} & set(_tags(c))]
     code = [c for c in own if c["cell_type"] == "code"]
     number = next((n for n, c in enumerate(code, 1) if c is cell), "?")
-    return f"code cell {number} of {len(code)}:\n{indent(''.join(cell['source']), '    ', lambda line: True)}\n\n"
+    return f"code cell {number} of {len(code)}"
 
 
 def _tags(cell: dict[str, Any]) -> list[str]:

@@ -29,8 +29,6 @@ from typing import Any
 import psutil
 from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 
-__all__ = ["FORKS", "MARK", "SAID", "SHARED", "Forked", "Kernel", "Server", "end", "serve"]
-
 #: Elsewhere some of these libraries do not bear being forked, and every kernel starts from nothing.
 FORKS = sys.platform == "linux"
 #: The variable by which processes of a page are known, whatever became of their parents.
@@ -69,12 +67,8 @@ _sessions: dict[str, int] = {}
 
 
 class Server:
-    """The process that kernels are forked from; it ends with this one, however that ends, and its kernels with it.
-
-    Parameters
-    ----------
-    environment : variables beside those of this process. Limits of threads are read when libraries are imported.
-    """
+    """The process that kernels are forked from, with variables beside those of this process (limits of threads are read
+    when libraries are imported); it ends with this one, however that ends, and its kernels with it."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         # What a kernel sets before it imports matplotlib.

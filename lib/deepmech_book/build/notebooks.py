@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
@@ -13,25 +15,16 @@ from typing import Any
 
 import psutil
 
+from deepmech.cli import Passing
 from deepmech.core import provenance
 from deepmech_book.build import keys
 from deepmech_book.build.sources import BookError, Checkout, Source, format_duration
 
-__all__ = [
-    "CELL_MINUTES",
-    "MEMORY",
-    "PageRun",
-    "Say",
-    "completed",
-    "execute_notebooks",
-    "executions",
-    "page_runs",
-    "thread_limits",
-]
-
 Say = Callable[[str], None]
 #: Minutes that a cell of a page of the profile quick may take; in other profiles a cell may compute for days.
 CELL_MINUTES = 30.0
+#: Seconds between lines that say how far pages are: at least these, and a tenth of what has passed up to a minute.
+OFTEN = 5.0
 #: Bytes that a page may need; most need a third of that.
 MEMORY = 2 * 2**30
 
@@ -132,12 +125,16 @@ def executions(
     # What all pages share takes longer to import than what one needs.
     server = kernels.Server(environment) if kernels.FORKS and len(todo) > 1 else None
 
+    watched = tempfile.TemporaryDirectory(prefix="deepmech-", ignore_cleanup_errors=True)
+    progress = {words: Path(watched.name) / str(number) for number, words in enumerate(todo)}
+
     def execute(words: str, target: Path, page_run: PageRun) -> PageRun:
         say(f"{words} starts")
+        own = {**environment, "DEEPMECH_PROGRESS": str(progress[words])}
         minutes = cell_minutes or (CELL_MINUTES if page_run.parameters["profile"] == "quick" else 0)
         seconds = max(1, round(60 * minutes)) if minutes else None
         what = Checkout(checkout.root), page_run.source, page_run.parameters, page_run.parts, target
-        if stderr := execution.execute(*what, environment, seconds, server):
+        if stderr := execution.execute(*what, own, seconds, server):
             say(f"{words} wrote to standard error (left out of the page):\n{stderr.rstrip()}")
         return replace(page_run, notebook=keys.executed(target), fresh=True)
 
@@ -147,8 +144,9 @@ def executions(
         from deepmech_book.build import execution  # papermill, while the server imports what pages need
 
         futures = {pool.submit(execute, words, *what): words for words, what in todo.items()}
-        for number, future in enumerate(completed(futures), 1):
+        for number, future in enumerate(completed(futures, teller(progress, say)), 1):
             words = futures[future]
+            progress.pop(words)
             place = f"[{number}/{len(todo)}] {words}"
             try:
                 page_run = future.result()
@@ -168,18 +166,42 @@ def executions(
             time.sleep(0.1)
         if server is not None:
             server.close()
+        watched.cleanup()
     if failures:
         many, reports = f"{len(failures)} of {len(todo)} notebooks", "\n\n".join(failures)
         raise BookError(f"{many} failed; the others' results are kept\n\n{reports}")
 
 
-def completed(futures: Iterable[Future[Any]]) -> Iterator[Future[Any]]:
-    """Futures as they are done. Python hears of an interrupt that comes just before a wait only when the wait is over,
-    so that none here is long."""
+def teller(progress: Mapping[str, Path], say: Say) -> Callable[[], None]:
+    """A function to be called often, which says now and then how far each page is, by the file that it tells."""
+    began = said = time.monotonic()
+
+    def tell() -> None:
+        nonlocal said
+        passed = time.monotonic() - began
+        pause = 1 if sys.stderr.isatty() else min(60, max(OFTEN, passed / 10))
+        if began + passed < said + pause:
+            return
+        said, told = began + passed, []
+        for words, file in progress.items():
+            # The place of a cell, and then what tqdm wrote of each of its sweeps, which ends lines as a terminal does.
+            text = file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
+            lines = [line.strip() for line in text.splitlines() if line.strip()]
+            told += [", ".join([words, *dict.fromkeys([lines[0], lines[-1]])])] if lines else []
+        if told:
+            say(Passing(f"{format_duration(passed)}: {'; '.join(told)}"))
+
+    return tell
+
+
+def completed(futures: Iterable[Future[Any]], tell: Callable[[], None] = lambda: None) -> Iterator[Future[Any]]:
+    """Futures as they are done; ``tell`` is called about once a second meanwhile. Python hears of an interrupt that
+    comes just before a wait only when the wait is over, so that none here is long."""
     waiting = set(futures)
     while waiting:
         done, waiting = wait(waiting, timeout=1, return_when=FIRST_COMPLETED)
         yield from done
+        tell()
 
 
 def thread_limits(threads: int) -> dict[str, str]:

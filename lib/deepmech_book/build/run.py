@@ -1,7 +1,8 @@
 """One notebook with parameters of one's own: ``deepmech run``.
 
-Papermill executes it as it does for the book, with the same checks. What comes of it lies in a folder, named after the
-notebook: the executed notebook, its figures (SVG, and the numbers drawn) and its claims (``.claims.json``).
+Papermill executes it as it does for the book, with the same checks. What comes of it is a folder, named after the
+notebook: the executed notebook, its figures (SVG, and the numbers drawn), its claims (``.claims.json``, and
+``summary.csv`` with the parameters) and its parameters as a profile that makes all this again.
 """
 
 from __future__ import annotations
@@ -10,26 +11,41 @@ import ast
 import hashlib
 import json
 import os
+import shutil
 import tempfile
 from collections.abc import Mapping
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
+import filelock
+import yaml
+
 from deepmech.sweeps.store import write_whole
 from deepmech_book.build import keys, notebooks
 from deepmech_book.build.notebooks import Say
-from deepmech_book.build.sources import Checkout, Source, aligned, assignments, checked, kind, remark
+from deepmech_book.build.sources import BookError, Checkout, Source, aligned, assignments, checked, kind, remark
+from deepmech_book.claims.tables import csv_text
 
+#: Bytes that a folder has to take before a notebook runs whose result goes there; those of the book take a tenth.
+ROOM = 2**24
 #: The list of files that :func:`hand_over` wrote into a folder.
 LIST = ".deepmech-wrote.json"
 
-__all__ = ["describe", "notebook_of", "parameters_of", "run", "value"]
 
-
-def notebook_of(checkout: Checkout, path: str | Path) -> Source:
-    """The notebook of the book at ``path`` (``notebooks/glass/relaxation.md``, or ``glass/relaxation``)."""
-    return checkout.source("/".join(Path(path).with_suffix("").parts[-2:]))
+def notebook_of(path: str | Path) -> tuple[Checkout, Source]:
+    """The notebook at ``path``, wherever that is, and its book; or the one of that name (``glass/relaxation``, or
+    ``notebooks/glass/relaxation.md``) of the book around the current folder."""
+    name = str(path).removesuffix(".md")
+    if (file := Path(f"{name}.md").resolve()).exists():
+        root = file.parents[:3][-1]
+        if file.parent.parent != root / "notebooks" or not (root / "_toc.yml").is_file():
+            raise BookError(f"{path} is no page of a book, which lie in its folder notebooks: name one of these")
+        return (checkout := Checkout(root)), checkout.source(f"{file.parent.name}/{file.stem}")
+    *above, chapter, page = ("", "", *Path(name).parts)
+    if [one for one in above if one] not in ([], ["notebooks"]) or not chapter:
+        raise BookError(f"{path} is not there: name a page as notebooks/glass/relaxation.md, or glass/relaxation")
+    return (checkout := Checkout.find()), checkout.source(f"{chapter}/{page}")
 
 
 def describe(source: Source) -> str:
@@ -73,69 +89,108 @@ def run(
     *,
     cell_minutes: float | None = None,
     say: Say = lambda line: None,
-) -> None:
-    """Execute a notebook, and put what comes of it into ``folder``, in place of an earlier execution of it.
+) -> Path:
+    """Execute a notebook, and put what comes of it into a folder of its own in ``folder``, in place of an earlier
+    execution of it; returns the former.
 
-    A BookError if it fails, and, before it runs, a FileExistsError for files in the way that are not of an earlier one.
+    A BookError if it fails; before it runs, an OSError if the folder takes no files, or has some of others. Whatever
+    was in its way meanwhile, what it made is kept.
     """
     stem = Path(source.name).name
-    demand_own(folder, stem)
-    with tempfile.TemporaryDirectory(prefix="deepmech-") as temporary:
-        made = Path(temporary)
+    target = folder / stem
+    demand_own(target)
+    for place in (folder, Path(tempfile.gettempdir())):
+        demand_room(place)
+    made = Path(tempfile.mkdtemp(prefix="deepmech-"))
+    try:
         page_run = notebooks.PageRun(source, parameters, keys.parts(source, parameters, keys.surroundings(checkout)))
         todo = {source.name: (made / f"{stem}.ipynb", page_run)}
         with closing(notebooks.executions(checkout, todo, 1, cell_minutes, say)) as executed:
-            for done in executed:
-                assert done.notebook is not None
-                found = keys.records(source.name, done.notebook)
-                claims = [{"parameters": parameters, **record["claim"]} for record in found if "claim" in record]
-                write_whole(made / f"{stem}.claims.json", json.dumps(claims, indent=1, ensure_ascii=False))
-        hand_over(made, folder, stem)
+            (done,) = executed
+    except BaseException:
+        shutil.rmtree(made)
+        raise
+    try:
+        assert done.notebook is not None
+        write_summaries(source, parameters, keys.records(source.name, done.notebook), made)
+        hand_over(made, target)
+    except OSError as error:
+        why = error.args[0][0][-1] if isinstance(error, shutil.Error) else error  # of the first file of several
+        raise OSError(f"{why}; what the notebook made is kept in {made}") from None
+    shutil.rmtree(made)
+    return target
 
 
-def demand_own(folder: Path, stem: str) -> dict[str, str]:
-    """What :func:`hand_over` wrote into ``folder``: the checksum of every file, by its name.
+def write_summaries(source: Source, parameters: dict[str, Any], found: list[dict[str, Any]], folder: Path) -> None:
+    """What a notebook was made with, as a profile, and what it found of claims, beside it in ``folder``."""
+    stem, full = Path(source.name).name, json.loads(json.dumps({**source.parameters, **parameters}))
+    claims = [{"parameters": full, **record["claim"]} for record in found if "claim" in record]
+    write_whole(folder / f"{stem}.claims.json", json.dumps(claims, indent=1, ensure_ascii=False))
+    plain = {name: value for name, value in full.items() if name != "profile"}
+    write_whole(folder / "parameters.yml", yaml.safe_dump({source.name: plain}, sort_keys=False, allow_unicode=True))
+    rows, listed = [], {name: json.dumps(value) if isinstance(value, list) else value for name, value in full.items()}
+    for claim in claims or [{}]:  # a page without claims has a row of parameters
+        low, high = claim.get("interval") or (None, None)
+        numbers = {"measured": claim.get("measured"), "low": low, "high": high, "null": claim.get("null")}
+        told = {"claim": claim.get("id"), "verdict": claim.get("verdict"), **numbers}
+        rows.append({"page": source.name, **listed, **told})
+    write_whole(folder / "summary.csv", csv_text(rows))
 
-    A FileExistsError if anything else stands at names that begin with ``stem`` and a dot, such as a file that somebody
-    edited, and if there is a list that is none.
-    """
-    listed: dict[str, str] = {}
-    if (folder / LIST).exists():
-        with suppress(OSError, ValueError):
-            listed = json.loads((folder / LIST).read_text(encoding="utf-8"))
-        if not isinstance(listed, dict) or not listed or not all(isinstance(sum, str) for sum in listed.values()):
-            raise FileExistsError(f"{folder / LIST} is not the list that deepmech keeps there: name another folder")
-    if os.path.lexists(folder) and not folder.is_dir():
-        raise FileExistsError(f"{folder} is no folder: name another")
-    for path in _below(folder, stem):
-        ours = path.is_file() and not path.is_symlink() and listed.get(_name(path, folder)) == _checksum(path)
-        if not ours:
+
+def demand_room(folder: Path) -> None:
+    """An OSError if ``folder``, which is made where it is missing, does not take :data:`ROOM` bytes."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder) as probe:
+            probe.write(bytes(ROOM))
+    except OSError as error:
+        raise OSError(f"{folder} cannot take the result ({error}): name another folder, or make room") from None
+
+
+def demand_own(folder: Path) -> None:
+    """A FileExistsError if ``folder`` is there and anything in it is not as :func:`hand_over` wrote it, such as a file
+    that somebody edited."""
+    if not os.path.lexists(folder):
+        return
+    if folder.is_symlink() or not folder.is_dir():
+        raise FileExistsError(f"{folder} is in the way, no folder of deepmech's: move it away, or name another folder")
+    listed: Any = None
+    with suppress(OSError, ValueError):
+        listed = json.loads((folder / LIST).read_text(encoding="utf-8"))
+    for path in _files(folder):
+        ours = isinstance(listed, dict) and path.is_file() and not path.is_symlink()
+        if not ours or (path != folder / LIST and listed.get(_name(path, folder)) != _checksum(path)):
             raise FileExistsError(
                 f"{path} is in the way: deepmech did not write it, or it was changed since. Move it away, or name "
                 "another folder"
             )
-    return listed
 
 
-def hand_over(source: Path, folder: Path, stem: str) -> None:
-    """Move all files below ``source``, whose names begin with ``stem`` and a dot, to ``folder``, in place of those that
-    an earlier call put there. Nothing that was not written by this function is changed (:func:`demand_own`)."""
-    listed, old = demand_own(folder, stem), _below(folder, stem)
-    new = {_name(path, source): path.read_bytes() for path in _below(source, stem)}
-    for path in old:
-        if (name := _name(path, folder)) not in new:
-            path.unlink()
-        del listed[name]
-    for name, content in new.items():
-        write_whole(folder / name, content)
-    listed |= {name: hashlib.sha256(content).hexdigest() for name, content in new.items()}
-    write_whole(folder / LIST, json.dumps(listed, indent=1, sort_keys=True))
+def hand_over(made: Path, target: Path) -> None:
+    """Put a copy of the folder ``made`` at ``target`` by one rename, in place of what an earlier call put there, and of
+    nothing else (:func:`demand_own`): whatever ends this early, a whole folder is there, or none."""
+    new, old, lock = (target.with_name(f".deepmech-{target.name}.{word}") for word in ("new", "old", "lock"))
+    with filelock.FileLock(lock):
+        demand_own(target)
+        keys.remove(new)  # of one that was killed here
+        try:
+            shutil.copytree(made, new)
+            listed = {_name(path, new): _checksum(path) for path in _files(new)}
+            write_whole(new / LIST, json.dumps(listed, indent=1, sort_keys=True))
+            if target.exists():
+                keys.remove(old)
+                target.rename(old)
+            new.rename(target)
+        finally:
+            shutil.rmtree(new, ignore_errors=True)
+            if old.exists() and not os.path.lexists(target):
+                old.rename(target)
+            keys.remove(old)
 
 
-def _below(folder: Path, stem: str) -> list[Path]:
-    """All that is no folder at names that begin with ``stem`` and a dot, or in folders there."""
-    tops = [path for path in folder.iterdir() if path.name.startswith(f"{stem}.")] if folder.is_dir() else []
-    return [p for top in tops for p in (top, *top.rglob("*")) if p.is_symlink() or not p.is_dir()]
+def _files(folder: Path) -> list[Path]:
+    """All that is no folder, or a link to one, below a folder."""
+    return [path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()]
 
 
 def _name(path: Path, folder: Path) -> str:

@@ -247,7 +247,7 @@ def checked(owner: str, source: Source, values: Mapping[str, Any]) -> dict[str, 
         try:
             found[key] = like(value, source.parameters[key], counts=key not in NAMES)
             json.dumps(found[key], allow_nan=False)
-        except (TypeError, ValueError, RecursionError) as error:
+        except (TypeError, ValueError, ArithmeticError, RecursionError) as error:
             odd = not isinstance(error, BookError)
             words = "must be finite numbers and words, or lists of them" if odd else str(error)
             raise BookError(f"{owner}: {key} = {short(repr(value), 200)}: {words}") from None
@@ -256,14 +256,15 @@ def checked(owner: str, source: Source, values: Mapping[str, Any]) -> dict[str, 
 
 def like(value: Any, default: Any, counts: bool = True) -> Any:
     """``value`` as one that may take the place of ``default``: 3.0 is 3 where that is a whole number, and what counts
-    something stays above 0; else a BookError says what it must be. Anything goes in place of None.
+    something stays above 0; else a BookError says what it must be. Anything goes in place of None, which goes in place
+    of nothing else.
 
     Examples
     --------
-    >>> like(3.0, 10), like(2, 0.1), like([1, 2.0], [5]), like(None, 3), like("mnist", None)
-    (3, 2.0, [1, 2], None, 'mnist')
+    >>> like(3.0, 10), like(2, 0.1), like([1, 2.0], [5]), like("mnist", None)
+    (3, 2.0, [1, 2], 'mnist')
     """
-    if value is None or default is None:
+    if default is None:
         return value
     words = f"must be a {kind(default)} like its default {short(repr(default), 200)}"
     whole = type(default) is int
@@ -288,9 +289,8 @@ def like(value: Any, default: Any, counts: bool = True) -> Any:
 
 def kind(value: Any) -> str:
     """What a parameter's value is, in words."""
-    if isinstance(value, bool | int | float):
-        return {bool: "truth value", int: "whole number", float: "number"}[type(value)]
-    return "list" if isinstance(value, list | tuple) else type(value).__name__
+    words = {bool: "truth value", int: "whole number", float: "number", str: "word", tuple: "list"}
+    return words.get(type(value), type(value).__name__)
 
 
 def short(text: str, most: int = 12_000) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -24,9 +24,9 @@ class Measurement:
     measured : Estimate, several of them, or number, array or DataArray without interval
         What the claim's ``measure`` asks for. Of an array every element must satisfy the rule; the worst is reported
         (with its labels, if it has any). The claim is decided only if the whole interval of an estimate lies on one
-        side of the rule, and not testable if it has none. Where the claim names a null, an estimate brings its own and
-        the interval of their difference, in which the claim has to be better. For rules on curves it is the steps of
-        the curve, ``curve.diff(dim)``.
+        side of the rule, and not testable, with its number, if it has none. Where the claim names a null, an estimate
+        brings its own and the interval of their difference, in which the claim has to be better. For rules on curves it
+        is the steps of the curve, ``curve.diff(dim)``.
     expected : number or array
         What a ``within`` rule compares with; broadcasts against ``measured``. Not needed where the registry has it.
     null : Estimate, number or array
@@ -120,15 +120,21 @@ def judged(claim: str, found: Measurement, seeds: int | None = None) -> Entry:
     detail, not_testable = found.detail, found.not_testable
     c = registry.claim(claim)
     interval = difference = None
+    lacking = ""
     if isinstance(measured := _one(measured), Estimate):
         one = measured
         measured, interval, seeds = one.value, one.interval, one.n if seeds is None else seeds
         if null is None and c.against is not None:
             null, difference = one.null, one.difference
         if not one.is_finite:
-            not_testable = not_testable or one.reason or UNKNOWN
+            lacking = one.reason or UNKNOWN
     if isinstance(null := _one(null), Estimate):
         null = null.value
+    if lacking and not_testable is None:
+        not_testable, numbers = lacking, [x for x in (measured, null) if x is not None]
+        if (null is None) == (c.against is None) and all(np.size(x) and np.isfinite(x).all() for x in numbers):
+            alone = judged(claim, replace(found, measured=measured, null=null), seeds)  # a number is shown all the same
+            return replace(alone, verdict=NOT_TESTABLE, reason=lacking)
     if not_testable is not None:
         return Entry(c, NOT_TESTABLE, reason=not_testable, seeds=seeds, detail=detail)
     expected = c.expected if expected is None else expected
@@ -158,17 +164,17 @@ def judged(claim: str, found: Measurement, seeds: int | None = None) -> Entry:
         raise ValueError(f"claim {claim}: interval = (lower, upper) has a lower end above the upper one")
     expects, nulls = arrays.get("expected"), arrays.get("null")
     apart = None if difference is None else (arrays.pop("difference"), arrays.pop("its upper end"))
-    judged = judge(c.rule, arrays["measured"], expected=expects, interval=ends, null=nulls,
+    ruled = judge(c.rule, arrays["measured"], expected=expects, interval=ends, null=nulls,
                   better_than_null=c.better_than_null, difference=apart)  # fmt: skip
-    shown = {name: float(array.ravel()[judged.worst]) for name, array in arrays.items()}
+    shown = {name: float(array.ravel()[ruled.worst]) for name, array in arrays.items()}
     between = (shown.pop("interval"), shown.pop("upper end")) if ends else None
     beyond = None
     if apart:
-        beyond = (float(apart[0].ravel()[judged.worst]), float(apart[1].ravel()[judged.worst]))
+        beyond = (float(apart[0].ravel()[ruled.worst]), float(apart[1].ravel()[ruled.worst]))
         detail = f"Less its null: [{number(beyond[0])}, {number(beyond[1])}]. {detail}".rstrip()
-    many = _strip(c.rule, arrays["measured"], expects, nulls, judged.worst) if like.size > 1 else ""
-    return Entry(c, judged.verdict, judged.reason, **shown, interval=between, difference=beyond,
-                 at=_labels(like, judged.worst), count=like.size, seeds=seeds, detail=detail, strip=many)  # fmt: skip
+    many = _strip(c.rule, arrays["measured"], expects, nulls, ruled.worst) if like.size > 1 else ""
+    return Entry(c, ruled.verdict, ruled.reason, **shown, interval=between, difference=beyond,
+                 at=_labels(like, ruled.worst), count=like.size, seeds=seeds, detail=detail, strip=many)  # fmt: skip
 
 
 def _strip(rule: Rule, measured: np.ndarray, expected: np.ndarray | None, null: np.ndarray | None, worst: int) -> str:

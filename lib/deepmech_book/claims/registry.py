@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -156,6 +157,10 @@ class _Once(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc
         if twice := [name for name in names if names.count(name) > 1]:
             raise ValueError(f"{twice[0]!r} is set twice{node.start_mark}")
         return super().construct_mapping(node, deep)
+
+
+# YAML 1.1 took 1e-3 for words, as it has no point; YAML 1.2, and everybody who writes it, means the number.
+_Once.add_implicit_resolver("tag:yaml.org,2002:float", re.compile(r"[-+]?[0-9]+[eE][-+]?[0-9]+$"), list("-+0123456789"))
 
 
 def written(text: str) -> Any:

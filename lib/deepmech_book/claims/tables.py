@@ -251,7 +251,8 @@ def scoreboard_rows(records: Iterable[Record]) -> list[dict[str, Any]]:
 
     ``family`` is the claim on whose card it stands, its own id where it is no row of another.
     ``low`` and ``high`` are the ends of the interval, ``less_null_low`` and ``less_null_high`` those of measured less
-    null, and ``criterion`` is the rule as the registry writes it; what was not measured is None. A ValueError if a
+    null, and ``criterion`` is the rule as the registry writes it; what was not measured is None, and ``untestable``
+    says that a number lacks the interval that it takes to judge it. A ValueError if a
     verdict does not follow from its row.
     """
     found, rows = claim_records(records), []
@@ -263,6 +264,7 @@ def scoreboard_rows(records: Iterable[Record]) -> list[dict[str, Any]]:
         measured = {name: r.get(name) for name in ("verdict", "measured", "null", "rule", "seeds", "profile")}
         rest = {"low": low, "high": high, "reason": r.get("reason"), "answer": c.answered(r["verdict"])}
         judged = {"expected": r.get("expected"), "less_null_low": less, "less_null_high": more,
+                  "untestable": r["verdict"] == NOT_TESTABLE,
                   "criterion": c.rule.to_json(), "better_than_null": c.better_than_null}  # fmt: skip
         rows.append({"claim": c.id, **told, **measured, **rest, **judged})
         if c.id in found and (verdict := verdict_of(rows[-1])) != r["verdict"]:
@@ -279,7 +281,7 @@ def verdict_of(row: Mapping[str, Any]) -> str:
     >>> verdict_of({**numbers, "expected": None, "criterion": {"above": 0}, "better_than_null": True})
     'undecided'
     """
-    if row["measured"] is None:
+    if row["measured"] is None or row.get("untestable"):
         return NOT_TESTABLE
     ends = (("low", "high"), ("less_null_low", "less_null_high"))
     interval, difference = (
