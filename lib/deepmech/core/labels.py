@@ -7,7 +7,7 @@ labels, so that results can be given back with :meth:`ParameterGrid.unflatten`.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -179,11 +179,12 @@ def with_attrs(result: xr.Dataset, words: Mapping[str, tuple[str, str]]) -> xr.D
     return result
 
 
-def align(owner: str = "parameters", /, **fields: Any) -> ParameterGrid:
+def align(owner: str = "parameters", taken: Iterable[str] = (), /, **fields: Any) -> ParameterGrid:
     """Broadcast numbers and labelled arrays against one another.
 
     Two arrays that share a dimension must carry the same labels along it, and two that share a further coordinate the
-    same values of it; otherwise a ValueError names the fields.
+    same values of it; otherwise a ValueError names the fields. So it does where labels have one of the names in
+    ``taken``, those of all variables and dimensions of the result: it could not hold both.
     """
     if not fields:
         raise ValueError(f"{owner}: nothing to align; give at least one number or labelled array")
@@ -191,6 +192,12 @@ def align(owner: str = "parameters", /, **fields: Any) -> ParameterGrid:
     for k, a in arrays.items():
         _check_labels(f"{owner}.{k}", a)
     coords = _joined(owner, arrays)
+    for name in coords.keys() & {*taken}:
+        k = next(k for k, a in arrays.items() if name in a.coords)
+        raise ValueError(
+            f"{owner}.{k} has labels named {name!r}, a name that results use themselves: give them another, for example "
+            f"over('of_{name}', values)"
+        )
     wide = xr.broadcast(*xr.align(*arrays.values(), join="exact", copy=False))
     first = wide[0]
     flat = {k: np.ascontiguousarray(w.transpose(*first.dims).values.ravel()) for k, w in zip(arrays, wide, strict=True)}

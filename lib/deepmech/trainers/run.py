@@ -37,6 +37,10 @@ from deepmech.metrics.separation import require_classes
 __all__ = ["Samples", "SignedSamples", "fingerprint", "validate_data", "validate_signs"]
 
 T = TypeVar("T")
+#: Variables of a result: what each is, as its ``long_name``, and the names of its own axes.
+Table = Mapping[str, tuple[str, ...]]
+#: What else a result may note along its members' labels, or along layers.
+NOTES = ("engine", "fallback_reason", "layer_name")
 
 
 class Cancelled(Exception):
@@ -105,14 +109,11 @@ class TrainerRun:
             )
         self.workers = 1 if self.on_gpu else threads or provenance.cores()
 
-    def align(self, reserved: Sequence[str], **fields: Any) -> ParameterGrid:
-        """All members; ``reserved`` are the dimensions that results use themselves."""
-        self.grid = align(self.caller, **fields, seed=self.seed)
-        for name in reserved:
-            if name in self.grid.dims:
-                raise ValueError(
-                    f"{self.caller}: a field has the dimension {name!r}, which results use themselves; rename it"
-                )
+    def align(self, table: Table, **fields: Any) -> ParameterGrid:
+        """All members; ``table`` has the variables of the result, of which no name may be that of a label."""
+        self.table = table
+        axes = {axis for _, *axes in table.values() for axis in axes}
+        self.grid = align(self.caller, {*table, *axes, *NOTES}, **fields, seed=self.seed)
         return self.grid
 
     def select_engine(self, unknown: str = "", slower: str = "") -> tuple[str, str]:
@@ -187,39 +188,49 @@ class TrainerRun:
                 stop.set()  # after Ctrl-C, or an error, the pool waits for jobs that nobody asks for any more
         return [done[i] for i in sorted(done)]
 
-    def result(
-        self, variables: Mapping[str, tuple[Any, Sequence[str]]], long_names: Mapping[str, str],
-        coords: Mapping[Any, Any], data: Samples | SignedSamples, dtype: str, engines: Sequence[str],
+    def describe(
+        self, data: Samples | SignedSamples, dtype: str, engines: Sequence[tuple[str, str]],
         options: Mapping[str, Any], **of: Spec,
-    ) -> xr.Dataset:  # fmt: skip
-        """The labelled result and where it comes from.
+    ) -> None:  # fmt: skip
+        """Note where the result will come from, before the first step: what cannot be written down is refused here.
 
-        ``variables`` are values with a first axis of members and the names of their other axes; ``long_names`` say what
-        they are. None has a unit other than steps, in which times are counted. ``options`` are all arguments of the
-        call on which a number may depend, besides specs and what every caller takes.
+        ``engines`` are each member's, and why it was not the compiled one. ``options`` are all arguments of the call on
+        which a number may depend, besides specs and what every caller takes.
         """
-        result = xr.Dataset(
-            {name: self.grid.unflatten(values, *axes) for name, (values, axes) in variables.items()},
-            {**self.grid.coords, **coords},
-        )
-        for name, variable in result.data_vars.items():
-            variable.attrs = {"long_name": long_names[str(name)], "units": "1"}
         spec = {name: spec.to_json() for name, spec in of.items()}
         seed = self.seed
-        result.attrs = provenance.attributes(
+        self.attributes = provenance.attributes(
             spec=json.dumps(spec if len(spec) > 1 else next(iter(spec.values())), default=repr),
             seed=json.dumps(seed.values.tolist()) if isinstance(seed, xr.DataArray) else int(seed),
             device=device_in_words(self.device),
             dtype=dtype,
-            wall_seconds=time.perf_counter() - self.started,
+            wall_seconds=0.0,
         )
-        return result.assign_attrs(
-            engine=", ".join(sorted(set(engines))),
-            experiment=self.experiment,
-            data=data.fingerprint,
-            samples=data.numbers,
-            call=json.dumps({name: encode(value) for name, value in {**options, "seed": self.seed}.items()}),
-        )
+        self.attributes |= {
+            "experiment": self.experiment, "data": data.fingerprint, "samples": data.numbers,
+            "call": json.dumps({name: encode(value) for name, value in {**options, "seed": seed}.items()}),
+        }  # fmt: skip
+        self.notes = dict(zip(NOTES, map(list, zip(*engines, strict=True)), strict=False))
+
+    def result(self, variables: Mapping[str, Any], coords: Mapping[Any, Any]) -> xr.Dataset:
+        """The labelled result and where it comes from.
+
+        ``variables`` are values whose first axis is that of members; the others are those in the table, the first of
+        which may lack. None has a unit other than steps, in which times are counted. An engine, or a reason for it,
+        that not all members have in common is a coordinate along their labels, and else an attribute.
+        """
+        made: dict[str, Any] = {}
+        for name, values in variables.items():
+            axes = self.table[name][1:]
+            made[name] = self.grid.unflatten(values, *axes[len(axes) - np.ndim(values) + 1 :])
+        differ = {name: values for name, values in self.notes.items() if len(set(values)) > 1}
+        along = {name: self.grid.unflatten(np.array(values)) for name, values in differ.items()}
+        result = xr.Dataset(made, {**self.grid.coords, **coords, **along})
+        for name, variable in result.data_vars.items():
+            variable.attrs = {"long_name": self.table[str(name)][0], "units": "1"}
+        alike = {name: values[0] for name, values in self.notes.items() if name not in differ and values[0]}
+        attributes = self.attributes | {"wall_seconds": round(time.perf_counter() - self.started, 3)}
+        return result.assign_attrs(attributes | alike)
 
 
 def record_steps(caller: str, record: Any, last: int, name: str, least: int = 0) -> np.ndarray:

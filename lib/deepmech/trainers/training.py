@@ -19,7 +19,7 @@ from deepmech.metrics.separation import ClassMoments, data_separation
 from deepmech.trainers.engines.compiled.mlp import CompiledMLP, unsupported
 from deepmech.trainers.engines.torch_func import TorchEnsemble
 from deepmech.trainers.modules import require_new
-from deepmech.trainers.run import Samples, TrainerRun, record_steps, require_spec, validate_data
+from deepmech.trainers.run import Samples, Table, TrainerRun, record_steps, require_spec, validate_data
 from deepmech.trainers.specs import CNN, MLP, FactoryNetwork, Member, Training
 
 Array = np.ndarray | torch.Tensor
@@ -31,16 +31,15 @@ Features = tuple[Sequence[Array] | Mapping[str, Array], Array]
 METRICS = {"D": "load_curve", "D_hat": "load_curve_hat"}
 SPLITS = ("train", "test")
 
-#: What every variable is, as its ``long_name``.
-LONG_NAMES = {
-    "load_curve": "load curve D",
-    "load_curve_hat": "load curve D̂",
-    "accuracy": "accuracy",
-    "class_mean": "mean feature of a class",
-    "class_spread": "mean squared distance from a class's mean",
-    "loss": "mean training loss",
-    "state": "how training ended",
-    "epochs_run": "epochs that were run",
+VARIABLES: Table = {
+    "load_curve": ("load curve D", "at_epoch", "split", "layer"),
+    "load_curve_hat": ("load curve D̂", "at_epoch", "split", "layer"),
+    "accuracy": ("accuracy", "at_epoch", "split"),
+    "class_mean": ("mean feature of a class", "at_epoch", "layer", "class", "unit"),
+    "class_spread": ("mean squared distance from a class's mean", "at_epoch", "layer", "class"),
+    "loss": ("mean training loss", "epoch"),
+    "state": ("how training ended",),
+    "epochs_run": ("epochs that were run",),
 }
 
 
@@ -187,8 +186,7 @@ def train(
     if ensemble_size is not None:
         specs.check_int("train: ensemble_size", ensemble_size)
     call = TrainerRun("train", engine=engine, seed=seed, experiment=experiment, threads=threads, device=device)
-    reserved = ("split", "layer", "epoch", "at_epoch", "class", "unit")
-    rows = call.align(reserved, **spec.broadcast_fields(), **training.broadcast_fields()).members()
+    rows = call.align(VARIABLES, **spec.broadcast_fields(), **training.broadcast_fields()).members()
     members = [
         Member(spec.replace_fields(row), training.replace_fields(row), int(row["seed"]), experiment) for row in rows
     ]
@@ -225,17 +223,14 @@ def train(
         run_epochs(engine, histories)
         return histories
 
-    most = ensemble_size or (None if call.on_gpu else 1)
-    kinds = [None] * len(members) if most == 1 else _kinds(members, engines, shared)
-    histories = call.run(fit, call.jobs(kinds, most))
     options = {
         "record": at, "metrics": metrics, "class_means": class_means, "layers": layers, "ensemble_size": ensemble_size,
     }  # fmt: skip
-    variables, coords = to_variables(histories, at)
-    numbers = variables, LONG_NAMES, coords, data, training.dtype, engines, options
-    result = call.result(*numbers, network=spec, training=training)
-    why = sorted({why for _, why in chosen if why})
-    return result.assign_attrs(fallback_reason=", ".join(why)) if why else result
+    call.describe(data, training.dtype, chosen, options, network=spec, training=training)
+    most = ensemble_size or (None if call.on_gpu else 1)
+    kinds = [None] * len(members) if most == 1 else _kinds(members, engines, shared)
+    histories = call.run(fit, call.jobs(kinds, most))
+    return call.result(*to_variables(histories, at))
 
 
 def _network(network: Any, arguments: dict[str, Any], layers: Sequence[str] | None) -> MLP | CNN | FactoryNetwork:
@@ -433,9 +428,8 @@ def _finite(features: Any) -> bool:
 
 def to_variables(
     histories: Sequence[History], epochs: np.ndarray | None
-) -> tuple[dict[str, tuple[np.ndarray, tuple[str, ...]]], dict[str, Any]]:
-    """All members' histories as variables, (values, axes after that of members), and coordinates; short ones padded."""
-    at: tuple[str, ...] = () if epochs is None else ("at_epoch",)
+) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """All members' histories as variables, and their coordinates; short ones are padded."""
 
     def stacked(values: list[np.ndarray]) -> np.ndarray:
         """Along a first axis of members; each padded to the largest in every axis."""
@@ -443,20 +437,17 @@ def to_variables(
         pads = [[(0, w - n) for n, w in zip(v.shape, shape, strict=True)] for v in values]
         return np.stack([np.pad(v, p, constant_values=np.nan) for v, p in zip(values, pads, strict=True)])
 
-    def measured(values: list[np.ndarray], *axes: str) -> tuple[np.ndarray, tuple[str, ...]]:
-        return (stacked(values)[:, 0] if epochs is None else stacked(values)), (*at, *axes)
+    def measured(values: list[np.ndarray]) -> np.ndarray:
+        return stacked(values)[:, 0] if epochs is None else stacked(values)
 
-    variables = {
-        METRICS[name]: measured([r.curves[name] for r in histories], "split", "layer") for name in histories[0].curves
-    }
-    variables["accuracy"] = measured([r.accuracy for r in histories], "split")
+    variables = {METRICS[name]: measured([r.curves[name] for r in histories]) for name in histories[0].curves}
+    variables["accuracy"] = measured([r.accuracy for r in histories])
     if histories[0].class_means:
-        variables["class_mean"] = measured([r.mean for r in histories], "layer", "class", "unit")
-        variables["class_spread"] = measured([r.spread for r in histories], "layer", "class")
-    loss = stacked([r.loss for r in histories])
-    variables["loss"] = loss, ("epoch",)
-    variables["state"] = np.array([r.state for r in histories], dtype="<U8"), ()
-    variables["epochs_run"] = np.array([r.epoch for r in histories]), ()
+        variables["class_mean"] = measured([r.mean for r in histories])
+        variables["class_spread"] = measured([r.spread for r in histories])
+    loss = variables["loss"] = stacked([r.loss for r in histories])
+    variables["state"] = np.array([r.state for r in histories], dtype="<U8")
+    variables["epochs_run"] = np.array([r.epoch for r in histories])
     points = max(r.spread.shape[1] for r in histories)
     coords: dict[str, Any] = {
         "split": histories[0].splits, "layer": np.arange(points), "epoch": np.arange(1, loss.shape[1] + 1),
