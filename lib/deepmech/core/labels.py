@@ -7,6 +7,7 @@ labels, so that results can be given back with :meth:`ParameterGrid.unflatten`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -193,11 +194,11 @@ def align(owner: str = "parameters", taken: Iterable[str] = (), /, **fields: Any
         _check_labels(f"{owner}.{k}", a)
     coords = _joined(owner, arrays)
     for name in coords.keys() & {*taken}:
-        k = next(k for k, a in arrays.items() if name in a.coords)
-        raise ValueError(
-            f"{owner}.{k} has labels named {name!r}, a name that results use themselves: give them another, for example "
-            f"over('of_{name}', values)"
-        )
+        k, a = next((k, a) for k, a in arrays.items() if name in a.coords)
+        kind = "dimension" if name in a.dims else "coordinate"
+        raise ValueError(f"{owner}.{k} has the {kind} {name!r}, a name that results use themselves: give it another")
+    n = math.prod({d: size for a in arrays.values() for d, size in a.sizes.items()}.values())
+    specs.check_memory(f"{owner}: number of members", n, n * len(arrays))
     wide = xr.broadcast(*xr.align(*arrays.values(), join="exact", copy=False))
     first = wide[0]
     flat = {k: np.ascontiguousarray(w.transpose(*first.dims).values.ravel()) for k, w in zip(arrays, wide, strict=True)}

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import copy
-import inspect
-import warnings
 import zlib
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack, suppress
@@ -564,8 +562,4 @@ def _place(model: nn.Module) -> tuple[torch.device, torch.dtype | None]:
 
 
 def _warn(message: str) -> None:
-    """Warn at the line that called the library."""
-    frame, depth = inspect.currentframe(), 1
-    while frame is not None and frame.f_globals.get("__name__", "").startswith("deepmech."):
-        frame, depth = frame.f_back, depth + 1
-    warnings.warn(f"load_curve: {message}", PartialWarning, stacklevel=depth)
+    specs.warn(f"load_curve: {message}", PartialWarning)

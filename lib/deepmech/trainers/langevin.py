@@ -336,6 +336,8 @@ def walk(
         motility_times = specs.check_ints("walk: motility_times", motility_times, 1).tolist()
     if len({(m.dynamics.hidden) for m in members}) > 1:
         raise ValueError("walk: Dynamics.hidden differs among members, so their layers do not match; run them apart")
+    numbers = 2.0 * (int(members[0].dynamics.hidden) + 1) * (len(chi) + 2) * len(waiting)
+    specs.check_memory("walk: record", at if record is None else record, numbers * len(at) * len(members))
     schedule = Schedule(steps, tuple(waiting), at, tuple(chi), tuple(motility_times))
 
     options = {"steps": steps, "waiting": waiting, "record": at, "chi": chi, "motility_times": motility_times}

@@ -19,7 +19,16 @@ from deepmech.metrics.separation import ClassMoments, data_separation
 from deepmech.trainers.engines.compiled.mlp import CompiledMLP, unsupported
 from deepmech.trainers.engines.torch_func import TorchEnsemble
 from deepmech.trainers.modules import require_new
-from deepmech.trainers.run import Samples, Table, TrainerRun, record_steps, require_spec, validate_data
+from deepmech.trainers.run import (
+    FallbackWarning,
+    Samples,
+    Table,
+    TrainerRun,
+    record_steps,
+    require_spec,
+    settled,
+    validate_data,
+)
 from deepmech.trainers.specs import CNN, MLP, FactoryNetwork, Member, Training
 
 Array = np.ndarray | torch.Tensor
@@ -56,6 +65,7 @@ class Engine(Protocol):
         """What the layers of one member make of samples (n, …)."""
 
 
+@settled()
 def train(
     network: MLP | CNN | Callable[..., nn.Module],
     training: Training,
@@ -198,7 +208,11 @@ def train(
         every_class=bool(metrics) or class_means, image="CNN" if isinstance(spec, CNN) else "",
         any_shape=isinstance(spec, FactoryNetwork),
     )  # fmt: skip
-    chosen = [call.select_engine(unsupported(m.network, m.training), _why_slower(m)) for m in members]
+    unknown = [unsupported(m.network, m.training) for m in members]
+    chosen = [call.select_engine(what, _why_slower(m)) for what, m in zip(unknown, members, strict=True)]
+    if isinstance(spec, MLP) and engine == "auto" and not call.on_gpu and any(unknown):
+        seen = ", ".join(sorted({what for what in unknown if what}))
+        specs.warn(f"train: torch trains, more slowly: the compiled engine does not know {seen}", FallbackWarning)
     engines = [name for name, _ in chosen]
     _check(data, members, metrics, class_means)
     fewest = min(int(m.training.epochs) for m in members)
@@ -228,6 +242,11 @@ def train(
     }  # fmt: skip
     call.describe(data, training.dtype, chosen, options, network=spec, training=training)
     most = ensemble_size or (None if call.on_gpu else 1)
+    if isinstance(spec, FactoryNetwork) and len(members) > 1:
+        # What one of them may be refused for is found before any is trained.
+        each = {json.dumps([vars(m.network), m.training.batch_size], default=repr): m for m in reversed(members)}
+        for member in each.values():
+            TorchEnsemble([member], shared["torch"], layers).features(data.x_train[:2])
     kinds = [None] * len(members) if most == 1 else _kinds(members, engines, shared)
     histories = call.run(fit, call.jobs(kinds, most))
     return call.result(*to_variables(histories, at))
