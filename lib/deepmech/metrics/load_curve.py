@@ -423,6 +423,8 @@ class LoadCurve:
         attributes = {"long_name": words, "metric": how.metric, "samples": state.samples} | state.notes
         curve = xr.DataArray(values, layers, "layer", name, attributes)
         curve.attrs |= {"units": "1", "classes": state.classes.classes}
+        if (precision := torch.get_float32_matmul_precision()) != "highest":  # the user's own, as the model is
+            curve.attrs["matmul_precision"] = precision
         if how.metric == "D":
             self._note_moments(curve, sound)
         return curve
