@@ -86,32 +86,23 @@ def test_a_network_that_a_later_member_would_fail_with_is_refused_before_any_is_
     real = DATA.x_train, DATA.x_train[:, 0]
     with pytest.raises(ValueError, match="returns 3 outputs for a sample: must be 1, as targets are real"):
         train(plain, Training(epochs=1, loss="mse"), real, metrics=())
-    with pytest.raises(ValueError, match="returns 2 outputs"):
-        train(lambda: nn.Linear(4, 2), Training(epochs=1, loss="mse"), DATA, metrics=())
 
 
-def test_a_grid_of_several_engines_says_which_trained_each_cell(monkeypatch):
-    widths = over("width", [mlp.CompiledMLP.WIDEST + 1, 3])
-    made = train(MLP(depth=2, width=widths), Training(epochs=1), DATA, seed=over("seed", [0, 1]))
-    assert made.engine.dims == ("width", "seed") and not {"engine", "fallback_reason"} & made.attrs.keys()
+def test_a_grid_of_several_engines_says_which_trained_each_cell_and_warns_once_of_the_slower():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(rules.OPTIMIZERS, "lion", rules.OPTIMIZERS["sgd"])
+        many = Training(epochs=1, optimizer=over("optimizer", ["lion", "sgd"])), DATA
+        with pytest.warns(FallbackWarning, match=r"does not know Training\.optimizer = 'lion'$") as told:
+            made = train(MLP(depth=2, width=3), *many, seed=over("seed", [0, 1]))
+        assert len(told) == 1 and told[0].filename == __file__
+        with warnings.catch_warnings(action="error"):
+            train(MLP(depth=2, width=3), *many, engine="torch")
+            train(CNN(convolutions=1, channels=2), Training(epochs=1), pictures())
+    assert made.engine.dims == ("optimizer", "seed") and not {"engine", "fallback_reason"} & made.attrs.keys()
     assert made.engine.values.tolist() == [["torch"] * 2, ["compiled"] * 2]
-    assert made.fallback_reason.values.tolist() == [["torch is faster beyond width 700"] * 2, [""] * 2]
-    for seed in (0, 1):
-        alone = train(MLP(depth=2, width=3), Training(epochs=1), DATA, seed=seed)
-        assert alone.attrs["engine"] == "compiled"
-        np.testing.assert_array_equal(made.loss.sel(width=3, seed=seed), alone.loss)
-
-
-def test_who_falls_back_to_the_slower_engine_is_told_once_and_why(monkeypatch):
-    monkeypatch.setitem(rules.OPTIMIZERS, "lion", rules.OPTIMIZERS["sgd"])
-    many = Training(epochs=1, optimizer=over("optimizer", ["sgd", "lion"])), DATA
-    with pytest.warns(FallbackWarning, match=r"does not know Training\.optimizer = 'lion'$") as told:
-        made = train(MLP(depth=2, width=3), *many, seed=over("seed", [0, 1]))
-    assert len(told) == 1 and told[0].filename == __file__
-    assert made.engine.sel(seed=0).values.tolist() == ["compiled", "torch"]
-    with warnings.catch_warnings(action="error"):
-        train(MLP(depth=2, width=3), *many, engine="torch")
-        train(CNN(convolutions=1, channels=2), Training(epochs=1), pictures())
+    assert made.fallback_reason.values.tolist() == [["it does not know Training.optimizer = 'lion'"] * 2, [""] * 2]
+    alone = train(MLP(depth=2, width=3), Training(epochs=1, optimizer="sgd"), DATA, seed=1)
+    np.testing.assert_array_equal(made.loss.sel(optimizer="sgd", seed=1), alone.loss)
 
 
 def test_a_field_that_is_added_is_compiled_while_it_has_its_default(monkeypatch):

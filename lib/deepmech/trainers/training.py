@@ -106,11 +106,11 @@ def train(
         ``deepmech.data.Data``; or arrays (x, y) or (x, y, x_test, y_test), or a ``TensorDataset``, in which whole
         numbers and words are labels and other numbers real targets; or torch's ``Dataset`` or ``DataLoader`` of pairs
         (x, y), read once and in its order, or two of them, to train and to test; or any object with ``x_train``,
-        ``y_train``, ``x_test``, ``y_test`` and ``n_classes``. Samples (n, numbers), for a network of your own of any shape, for CNN
-        (n, channels, height, width), or (n, numbers) with the attribute ``shape``, that of one image. Arrays, lists or
-        torch tensors; labels are whole numbers 0 … n_classes - 1, or real targets where n_classes is 0 or None. A
-        ``fingerprint``, which results keep as their attribute ``data``, is computed where there is none; their
-        attribute ``samples`` is always computed.
+        ``y_train``, ``x_test``, ``y_test`` and ``n_classes``. Samples (n, numbers), for a network of your own of any
+        shape, for CNN (n, channels, height, width), or (n, numbers) with the attribute ``shape``, that of one image.
+        Arrays, lists or torch tensors; labels are whole numbers 0 … n_classes - 1, or real targets where n_classes is 0
+        or None. A ``fingerprint``, which results keep as their attribute ``data``, is computed where there is none;
+        their attribute ``samples`` is always computed.
     seed : int or DataArray
         An integer, or several as a labelled array. Members with the same seed share initial weights, batches and
         (nested) dropout masks.
