@@ -25,7 +25,7 @@ from deepmech.core.random import Stream
 from deepmech.trainers.engines.compiled.langevin import CompiledWalk, initial, layer_sizes, n_weights
 from deepmech.trainers.engines.torch_walk import TorchWalk
 from deepmech.trainers.modules import BiasFree
-from deepmech.trainers.run import device_in_words, select_device, true_products
+from deepmech.trainers.run import device_in_words, select_device, settled
 
 WIDTH, RATE, NOISE = 30, 1e-6, 1e-9
 
@@ -100,7 +100,7 @@ def on_gpu(device: str, repeats: int, members: int = 64, steps: int = 10) -> Non
     """The torch engine on a GPU, one network in eager torch, and large products, all in float32."""
     stream, sizes, size = Stream.of("benchmark", 0), layer_sizes(10, WIDTH, 6), 8192
     a, b = (torch.randn(size, size, device=device) for _ in range(2))
-    with true_products():
+    with settled():
         for n in (60_000, 1000):
             x, y = stream.normal("x", n, (n, 10)), np.sign(stream.normal("y", n, n))
             weights = 2 * initial(sizes, stream)

@@ -150,7 +150,6 @@ CALLS = [
     (lenet(class_weights=(0.5, 0.5)), "one number for each of the 3 classes"),
     (lambda: torch.inference_mode()(fit(*SMALL, engine="torch"))(), r"train: torch.inference_mode\(\) is on"),
     (fit(partial(torch.nn.Linear, 5, 3), Training(), metrics=()), r"Linear does not take samples of shape \(4, 4\)"),
-    (lenet(seed=over("iteration", [0, 1])), "dimension 'iteration'"),
     (lambda: walk(Preparation(), Dynamics(), SIGNS, steps=2), "walk: dynamics is of type Preparation"),
     (lambda: log_times(0), "log_times: last = 0"),
     (lambda: MLP(dropout=over("dropout", [0.1, 1.2])), r"MLP\.dropout.*1\.2"),

@@ -13,7 +13,7 @@ from trainer_data import clusters
 from deepmech import over
 from deepmech.trainers import CNN, MLP, Training, train
 from deepmech.trainers.engines.compiled.mlp import CompiledMLP
-from deepmech.trainers.run import TrainerRun, true_products
+from deepmech.trainers.run import TrainerRun, settled
 
 DATA = clusters(90, 6, 3)
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
@@ -122,7 +122,7 @@ def test_one_member_that_does_not_fit_is_refused():
 def test_precision_of_products_is_set_and_put_back():
     place = torch.backends.cuda.matmul
     before = place.fp32_precision
-    with pytest.raises(RuntimeError), true_products():
+    with pytest.raises(RuntimeError), settled():
         assert place.fp32_precision == "ieee"
         raise RuntimeError
     assert place.fp32_precision == before

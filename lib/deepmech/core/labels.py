@@ -8,7 +8,7 @@ labels, so that results can be given back with :meth:`ParameterGrid.unflatten`.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -180,11 +180,12 @@ def with_attrs(result: xr.Dataset, words: Mapping[str, tuple[str, str]]) -> xr.D
     return result
 
 
-def align(owner: str = "parameters", /, **fields: Any) -> ParameterGrid:
+def align(owner: str = "parameters", taken: Iterable[str] = (), /, **fields: Any) -> ParameterGrid:
     """Broadcast numbers and labelled arrays against one another.
 
     Two arrays that share a dimension must carry the same labels along it, and two that share a further coordinate the
-    same values of it; otherwise a ValueError names the fields.
+    same values of it; otherwise a ValueError names the fields. So it does where labels have one of the names in
+    ``taken``, those of all variables and dimensions of the result: it could not hold both.
     """
     if not fields:
         raise ValueError(f"{owner}: nothing to align; give at least one number or labelled array")
@@ -192,9 +193,14 @@ def align(owner: str = "parameters", /, **fields: Any) -> ParameterGrid:
     for k, a in arrays.items():
         _check_labels(f"{owner}.{k}", a)
     coords = _joined(owner, arrays)
+    for name in coords.keys() & {*taken}:
+        k, a = next((k, a) for k, a in arrays.items() if name in a.coords)
+        kind = "dimension" if name in a.dims else "coordinate"
+        raise ValueError(f"{owner}.{k} has the {kind} {name!r}, a name that results use themselves: give it another")
+    n = math.prod({d: size for a in arrays.values() for d, size in a.sizes.items()}.values())
+    specs.check_memory(f"{owner}: number of members", n, n * len(arrays))
     wide = xr.broadcast(*xr.align(*arrays.values(), join="exact", copy=False))
     first = wide[0]
-    specs.check_memory(f"{owner}: the grid's lengths", first.shape, len(wide) * math.prod(first.shape))
     flat = {k: np.ascontiguousarray(w.transpose(*first.dims).values.ravel()) for k, w in zip(arrays, wide, strict=True)}
     return ParameterGrid(tuple(first.dims), first.shape, coords, flat)
 

@@ -7,11 +7,13 @@ from __future__ import annotations
 import dataclasses
 import functools
 import hashlib
+import inspect
 import json
 import operator
 import os
 import sys
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from copy import copy
 from importlib import import_module
@@ -169,6 +171,14 @@ def check_unmasked(what: str, value: Any) -> None:
     if np.ma.is_masked(value):
         hidden = int(np.ma.getmaskarray(value).sum())
         raise ValueError(f"{what}: {hidden:,} entries are masked: leave them out, or fill them: x.filled(…)")
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn at the line that called the library."""
+    frame, depth = inspect.currentframe(), 1
+    while frame is not None and frame.f_globals.get("__name__", "").startswith(("deepmech.", "contextlib")):
+        frame, depth = frame.f_back, depth + 1
+    warnings.warn(message, category, stacklevel=depth)
 
 
 def check_memory(what: str, value: Any, numbers: float) -> Any:

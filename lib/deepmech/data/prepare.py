@@ -266,6 +266,8 @@ def _counts(name: str, n_train: int | None, n_test: int | None) -> tuple[int, in
 
 def _generated(name: str, n_train: int, n_test: int, seed: int) -> tuple[list[Samples], str]:
     """(images, labels) of GEOMNIST for training and for testing, and what they are."""
+    larger, n = max(("n_train", n_train), ("n_test", n_test), key=lambda count: count[1])
+    specs.check_memory(f"load({name!r}): {larger}", n, 0.5 * geomnist.SIDE**2 * (n_train + n_test))
     if name == "geomnist":
         placed = geomnist.family(n_train, n_test, seed)
         note = "GEOMNIST, made by this library"
@@ -373,6 +375,7 @@ def resize(images: np.ndarray, size: int) -> np.ndarray:
     size = specs.check_int("resize: size", size)
     if np.ndim(images) != 4 or 0 in np.shape(images):
         raise ValueError(f"resize: images have shape {np.shape(images)}: must be (n, channels, height, width)")
+    specs.check_memory("resize: size", size, np.prod(images.shape[:2], dtype=float) * size**2 / 2)
     out = np.empty((*images.shape[:2], size, size), np.float32)
     for start in range(0, len(images), 4096):
         chunk = torch.tensor(images[start : start + 4096])

@@ -134,6 +134,7 @@ class GroupMoments:
     """
 
     def __init__(self, n_classes: int, groups: int = GROUPS, by_units: bool = False, standardise: bool = False) -> None:
+        specs.check_memory("groups", groups, 2.0 * groups * n_classes)
         self.n_classes, self.groups, self.by_units, self.standardise = n_classes, groups, by_units, standardise
         self.count = torch.zeros(groups, n_classes, dtype=torch.float64)
         self.square = torch.zeros(groups, n_classes, dtype=torch.float64)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import copy
-import inspect
-import warnings
 import zlib
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack, suppress
@@ -425,6 +423,8 @@ class LoadCurve:
         attributes = {"long_name": words, "metric": how.metric, "samples": state.samples} | state.notes
         curve = xr.DataArray(values, layers, "layer", name, attributes)
         curve.attrs |= {"units": "1", "classes": state.classes.classes}
+        if (precision := torch.get_float32_matmul_precision()) != "highest":  # the user's own, as the model is
+            curve.attrs["matmul_precision"] = precision
         if how.metric == "D":
             self._note_moments(curve, sound)
         return curve
@@ -564,8 +564,4 @@ def _place(model: nn.Module) -> tuple[torch.device, torch.dtype | None]:
 
 
 def _warn(message: str) -> None:
-    """Warn at the line that called the library."""
-    frame, depth = inspect.currentframe(), 1
-    while frame is not None and frame.f_globals.get("__name__", "").startswith("deepmech."):
-        frame, depth = frame.f_back, depth + 1
-    warnings.warn(f"load_curve: {message}", PartialWarning, stacklevel=depth)
+    specs.warn(f"load_curve: {message}", PartialWarning)

@@ -93,7 +93,7 @@ def data_separation(
         raise ValueError("labels: none given; expected integers 0 … K − 1")
     if n_classes is None:
         n_classes = int(y.max()) + 1
-        require_classes(y, n_classes)
+    require_classes(y, n_classes)
     return ClassMoments(n_classes, metric).update(_in_range(x), y).separation(debias)
 
 
@@ -150,6 +150,7 @@ class ClassMoments:
         x, y = _checked(features, labels, self.n_classes)
         if len(x) == 0:
             return self
+        specs.check_memory("n_classes", self.n_classes, 2.0 * self.n_classes * (len(x) + x.shape[1]))
         member = torch.nn.functional.one_hot(y, self.n_classes).to(x.dtype)  # (n, K)
         count = member.sum(0)
         # Centre on one sample of each class first: a class that is a single point then has a width of exactly zero.
@@ -212,8 +213,7 @@ class ClassMoments:
             .. math:: D = \log\frac{\sum_k p_k v_k}{\operatorname{Tr}\Sigma_b - \sum_k p_k(1-p_k)\,v_k/n_k},
 
             both of whose terms are right on average for any law of the features with finite variance, any number of
-            them and any sizes of classes. Here :math:`\operatorname{Tr}\Sigma_b` is rounded to single precision, since
-            stored results rest on these bits: D is off by at most 6e-8 times its quotient by the corrected trace.
+            them and any sizes of classes.
 
         Returns
         -------
@@ -245,7 +245,7 @@ class ClassMoments:
             if not debias:
                 return _log_ratio(float((share * self.spread / self.count).sum()), between)
             scale = specs.unit_scale(between, power=6).item()
-            return float(debiased(self.count, torch.tensor(between * scale), self.spread * scale))
+            return float(debiased(self.count, self.spread.new_tensor(between * scale), self.spread * scale))
         assert self.scatter is not None
         within = self.scatter / self.count.sum()
         whiten = _inverse_root(factor)

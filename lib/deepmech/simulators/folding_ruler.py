@@ -140,7 +140,7 @@ def grid(ruler: Ruler, pull: Pull) -> ParameterGrid:
     specs.check_type("ruler", ruler, Ruler)
     specs.check_type("pull", pull, Pull)
     numbers = {f.name: getattr(spec, f.name) for spec in (ruler, pull) for f in fields(spec) if f.name != "n_pairs"}
-    members = align("Ruler and Pull", **numbers)
+    members = align("Ruler and Pull", ATTRS, **numbers)
     start = np.cos(np.radians(members.flat["fold_angle"]))
     bad = (members.flat["extension"] <= start) | (members.flat["extension"] > members.flat["stop"])
     if bad.any():

@@ -23,7 +23,7 @@ from deepmech.core.specs import Spec
 from deepmech.metrics.glass import MOTILITY_EDGES, displacement_sums, motility
 from deepmech.trainers.engines.compiled.langevin import TYPES, CompiledWalk, initial, layer_sizes
 from deepmech.trainers.engines.torch_walk import TorchWalk
-from deepmech.trainers.run import TrainerRun, record_steps, require_spec, validate_signs
+from deepmech.trainers.run import Table, TrainerRun, record_steps, require_spec, validate_signs
 
 ENDS = ("finished", "diverged")
 MOST_HELD = 2**30
@@ -32,8 +32,8 @@ DIVERGED = 1e6
 """A network with a weight beyond this has diverged."""
 COLLAPSED = 1e-4
 """With weight decay, a network whose weights all lie below this only decays: its gradient is of their sixth power."""
-#: Variables of :func:`prepare`: what each is, as its ``long_name``, and the names of its own axes.
-PREPARED: dict[str, tuple[str, ...]] = {
+#: Variables of :func:`prepare`.
+PREPARED: Table = {
     "loss": ("loss with weight decay",),
     "data_loss": ("loss without weight decay",),
     "error": ("share of training samples on the wrong side",),
@@ -44,7 +44,7 @@ PREPARED: dict[str, tuple[str, ...]] = {
     "state": ("how the run ended",),
 }
 #: So of :func:`walk`.
-WALKED: dict[str, tuple[str, ...]] = {
+WALKED: Table = {
     "count": ("weights in a group", "waiting", "layer", "alive"),
     "within": ("weights that moved less than a window", "waiting", "time", "chi", "layer", "alive"),
     "square": ("sum of squared displacements", "waiting", "time", "layer", "alive"),
@@ -222,9 +222,10 @@ def prepare(
     True
     """
     call, data, members, engine = _members(
-        "prepare", dynamics, preparation, data, ("record",), seed=seed, engine=engine, threads=threads, device=device,
+        "prepare", dynamics, preparation, data, PREPARED, seed=seed, engine=engine, threads=threads, device=device,
         experiment=experiment,
     )  # fmt: skip
+    call.describe(data, dynamics.dtype, [(engine, "")], {}, dynamics=dynamics, preparation=preparation)
     rows = []
     for member, start in zip(members, _prepared(call, members, data, engine), strict=True):
         weights, loss = start.weights, float(start.losses[-1])
@@ -233,9 +234,7 @@ def prepare(
             "loss": loss + half, "data_loss": loss, "error": start.error, "norm": float(np.sqrt((weights**2).mean())),
             "n_weights": len(weights), "loss_history": start.losses, "steps": start.steps, "state": start.state,
         })  # fmt: skip
-    both = {"dynamics": dynamics, "preparation": preparation}
-    variables, long_names = _stacked(rows, PREPARED)
-    return call.result(variables, long_names, {}, data, dynamics.dtype, [engine], {}, **both)
+    return call.result(_stacked(rows), {})
 
 
 def walk(
@@ -321,9 +320,8 @@ def walk(
     >>> result.within.dims
     ('temperature', 'seed', 'waiting', 'time', 'chi', 'layer', 'alive')
     """
-    reserved = ("waiting", "time", "chi", "layer", "alive", "motility_time", "bin")
     call, data, members, engine = _members(
-        "walk", dynamics, preparation, data, reserved, seed=seed, engine=engine, threads=threads, device=device,
+        "walk", dynamics, preparation, data, WALKED, seed=seed, engine=engine, threads=threads, device=device,
         experiment=experiment,
     )  # fmt: skip
     steps = specs.check_steps("walk: steps", steps, specs.check_int("walk: steps", steps))
@@ -338,8 +336,12 @@ def walk(
         motility_times = specs.check_ints("walk: motility_times", motility_times, 1).tolist()
     if len({(m.dynamics.hidden) for m in members}) > 1:
         raise ValueError("walk: Dynamics.hidden differs among members, so their layers do not match; run them apart")
+    numbers = 2.0 * (int(members[0].dynamics.hidden) + 1) * (len(chi) + 2) * len(waiting)
+    specs.check_memory("walk: record", at if record is None else record, numbers * len(at) * len(members))
     schedule = Schedule(steps, tuple(waiting), at, tuple(chi), tuple(motility_times))
 
+    options = {"steps": steps, "waiting": waiting, "record": at, "chi": chi, "motility_times": motility_times}
+    call.describe(data, dynamics.dtype, [(engine, "")], options, dynamics=dynamics, preparation=preparation)
     prepared = [start.weights for start in _prepared(call, members, data, engine)]
 
     def walked(group: list[int]) -> list[dict[str, np.ndarray]]:
@@ -352,14 +354,11 @@ def walk(
         "layer": np.arange(1, int(members[0].dynamics.hidden) + 2), "motility_time": list(motility_times),
         "bin": np.round((MOTILITY_EDGES[1:] + MOTILITY_EDGES[:-1]) / 2, 3),
     }  # fmt: skip
-    options = {"steps": steps, "waiting": waiting, "record": at, "chi": chi, "motility_times": motility_times}
-    both = {"dynamics": dynamics, "preparation": preparation}
-    variables, long_names = _stacked(rows, WALKED)
-    return call.result(variables, long_names, coords, data, dynamics.dtype, [engine], options, **both)
+    return call.result(_stacked(rows), coords)
 
 
 def _members(
-    caller: str, dynamics: Dynamics, preparation: Preparation, data: Any, reserved: tuple[str, ...], **how: Any
+    caller: str, dynamics: Dynamics, preparation: Preparation, data: Any, table: Table, **how: Any
 ) -> tuple[TrainerRun, Any, list[WalkMember], str]:
     """The call, its data, what walks, and on which engine, if everything fits."""
     require_spec(f"{caller}: dynamics", dynamics, Dynamics)
@@ -367,7 +366,7 @@ def _members(
     call = TrainerRun(caller, **how)
     engine, _ = call.select_engine()
     data = validate_signs(caller, data, "float64" if dynamics.dtype == "float64" else "float32")
-    grid = call.align(reserved, **dynamics.broadcast_fields(), **preparation.broadcast_fields("prepare_"))
+    grid = call.align(table, **dynamics.broadcast_fields(), **preparation.broadcast_fields("prepare_"))
     members = [
         WalkMember(
             dynamics.replace_fields(row), preparation.replace_fields(row, "prepare_"), int(row["seed"]), call.experiment
@@ -396,10 +395,9 @@ def _jobs(call: TrainerRun, members: Sequence[WalkMember], data: Any, engine: st
     return call.jobs([member.shape if engine == "torch" else None for member in members], most)
 
 
-def _stacked(rows: list[dict[str, Any]], table: dict[str, tuple[str, ...]]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Every variable of all members, with the names of its axes after that of members; and what each is."""
-    variables = {name: (np.array([row[name] for row in rows]), axes) for name, (_, *axes) in table.items()}
-    return variables, {name: what for name, (what, *_) in table.items()}
+def _stacked(rows: list[dict[str, Any]]) -> dict[str, np.ndarray]:
+    """Every variable of all members."""
+    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
 
 def _windows(chi: Any) -> tuple[float, ...]:

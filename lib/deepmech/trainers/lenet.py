@@ -12,19 +12,18 @@ from deepmech.core import specs
 from deepmech.core.labels import Number
 from deepmech.core.random import Stream
 from deepmech.trainers.engines.compiled.lenet import CompiledLeNet, padded
-from deepmech.trainers.run import Samples, TrainerRun, record_steps, require_spec, validate_data
+from deepmech.trainers.run import Samples, Table, TrainerRun, record_steps, require_spec, validate_data
 from deepmech.trainers.specs import SingleSample, layer_weights
 
 SIDE = 32
-#: What every variable is, as its ``long_name``.
-LONG_NAMES = {
-    "logits": "logits of the sample trained on",
-    "label": "label of the sample trained on",
-    "true_class": "class of the sample trained on",
-    "loss": "cross-entropy of the sample trained on",
-    "validation_loss": "cross-entropy on validation samples",
-    "validation_accuracy": "accuracy on validation samples",
-    "state": "how training ended",
+VARIABLES: Table = {
+    "logits": ("logits of the sample trained on", "iteration", "logit"),
+    "label": ("label of the sample trained on", "iteration"),
+    "true_class": ("class of the sample trained on", "iteration"),
+    "loss": ("cross-entropy of the sample trained on", "iteration"),
+    "validation_loss": ("cross-entropy on validation samples", "at_iteration"),
+    "validation_accuracy": ("accuracy on validation samples", "at_iteration"),
+    "state": ("how training ended",),
 }
 
 
@@ -102,7 +101,7 @@ def train_lenet(
     if record is not None:
         at = record_steps("train_lenet", record, steps, "SingleSample.iterations")
     rates = {"learning_rate": training.learning_rate, "label_error": training.label_error}
-    grid = call.align(("iteration", "logit", "at_iteration"), **rates)
+    grid = call.align(VARIABLES, **rates)
     dtype, k, n_channels = training.dtype, data.n_classes, data.shape[0]
     specs.check_steps("SingleSample.iterations", steps, float(steps))
     specs.check_memory("SingleSample.iterations", steps, 1.0 * steps * grid.n * (k + 4))
@@ -112,6 +111,7 @@ def train_lenet(
     label_stream = Stream.of(experiment, "labels", str(data.fingerprint))
     labels = {p: corrupt_labels(y, k, p, label_stream) for p in set(grid.flat["label_error"].tolist())}
     members = grid.members()
+    call.describe(data, dtype, [("compiled", "")], {"record": at}, training=training)
 
     def fit(job: list[int]) -> list[tuple[np.ndarray, ...]]:
         member = members[job[0]]
@@ -124,17 +124,13 @@ def train_lenet(
 
     rows = call.run(fit, [[i] for i in range(grid.n)], "trials")
     logits, loss, measured, diverged, label, true = (np.stack(z) for z in zip(*rows, strict=True))
-    step = ("iteration",)
-    variables: dict[str, Any] = {
-        "logits": (logits, ("iteration", "logit")), "label": (label, step), "true_class": (true, step),
-        "loss": (loss, step), "state": (np.where(diverged, "diverged", "finished"), ()),
-    }  # fmt: skip
+    state = np.where(diverged, "diverged", "finished")
+    variables = {"logits": logits, "label": label, "true_class": true, "loss": loss, "state": state}
     coords: dict[str, Any] = {"iteration": np.arange(steps), "logit": np.arange(k)}
     if len(at):
-        variables["validation_loss"] = measured[..., 0], ("at_iteration",)
-        variables["validation_accuracy"] = measured[..., 1], ("at_iteration",)
+        variables |= {"validation_loss": measured[..., 0], "validation_accuracy": measured[..., 1]}
         coords["at_iteration"] = at
-    return call.result(variables, LONG_NAMES, coords, data, dtype, ["compiled"], {"record": at}, training=training)
+    return call.result(variables, coords)
 
 
 def _until_divergence(

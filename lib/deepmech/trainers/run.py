@@ -37,6 +37,10 @@ from deepmech.metrics.separation import require_classes
 __all__ = ["Samples", "SignedSamples", "fingerprint", "validate_data", "validate_signs"]
 
 T = TypeVar("T")
+#: Variables of a result: what each is, as its ``long_name``, and the names of its own axes.
+Table = Mapping[str, tuple[str, ...]]
+#: What else a result may note along its members' labels, or along layers.
+NOTES = ("engine", "fallback_reason", "layer_name")
 
 
 class Cancelled(Exception):
@@ -60,6 +64,10 @@ def require_spec(what: str, value: Any, *kinds: type) -> None:
     """A ValueError unless the type of ``value`` is one of these specs itself: what derives from one means another."""
     specs.check_type(what, value, *kinds)
     specs.check(what, type(value).__name__, type(value) in kinds, f"{kinds[0].__name__} itself, nothing derived")
+
+
+class FallbackWarning(UserWarning):
+    """Networks are trained by torch, more slowly, since their spec asks for what the compiled engine does not know."""
 
 
 class TrainerRun:
@@ -105,14 +113,11 @@ class TrainerRun:
             )
         self.workers = 1 if self.on_gpu else threads or provenance.cores()
 
-    def align(self, reserved: Sequence[str], **fields: Any) -> ParameterGrid:
-        """All members; ``reserved`` are the dimensions that results use themselves."""
-        self.grid = align(self.caller, **fields, seed=self.seed)
-        for name in reserved:
-            if name in self.grid.dims:
-                raise ValueError(
-                    f"{self.caller}: a field has the dimension {name!r}, which results use themselves; rename it"
-                )
+    def align(self, table: Table, **fields: Any) -> ParameterGrid:
+        """All members; ``table`` has the variables of the result, of which no name may be that of a label."""
+        self.table = table
+        axes = {axis for _, *axes in table.values() for axis in axes}
+        self.grid = align(self.caller, {*table, *axes, *NOTES}, **fields, seed=self.seed)
         return self.grid
 
     def select_engine(self, unknown: str = "", slower: str = "") -> tuple[str, str]:
@@ -148,8 +153,7 @@ class TrainerRun:
     ) -> list[T]:
         """What ``work`` returns for the members of every job, in the order of members.
 
-        Jobs run beside one another, each on one thread: products of this size gain little from more, and a sum that is
-        cut among threads rounds according to their number. Attention is made of products, the one kind vmap knows.
+        Jobs run beside one another, each on one thread: products of this size gain little from more.
 
         A job that does not fit into the memory of a GPU is done in halves.
         """
@@ -173,9 +177,7 @@ class TrainerRun:
             return [*watched(job[:half]), *watched(job[half:])]
 
         with (
-            one_thread(),
-            true_products(),
-            sdpa_kernel(SDPBackend.MATH),
+            settled(),
             ThreadPoolExecutor(self.workers) as pool,
             tqdm(total=sum(map(len, jobs)), desc=what, file=sys.stderr, disable=hidden, leave=False) as bar,
         ):
@@ -187,39 +189,49 @@ class TrainerRun:
                 stop.set()  # after Ctrl-C, or an error, the pool waits for jobs that nobody asks for any more
         return [done[i] for i in sorted(done)]
 
-    def result(
-        self, variables: Mapping[str, tuple[Any, Sequence[str]]], long_names: Mapping[str, str],
-        coords: Mapping[Any, Any], data: Samples | SignedSamples, dtype: str, engines: Sequence[str],
+    def describe(
+        self, data: Samples | SignedSamples, dtype: str, engines: Sequence[tuple[str, str]],
         options: Mapping[str, Any], **of: Spec,
-    ) -> xr.Dataset:  # fmt: skip
-        """The labelled result and where it comes from.
+    ) -> None:  # fmt: skip
+        """Note where the result will come from, before the first step: what cannot be written down is refused here.
 
-        ``variables`` are values with a first axis of members and the names of their other axes; ``long_names`` say what
-        they are. None has a unit other than steps, in which times are counted. ``options`` are all arguments of the
-        call on which a number may depend, besides specs and what every caller takes.
+        ``engines`` are each member's, and why it was not the compiled one. ``options`` are all arguments of the call on
+        which a number may depend, besides specs and what every caller takes.
         """
-        result = xr.Dataset(
-            {name: self.grid.unflatten(values, *axes) for name, (values, axes) in variables.items()},
-            {**self.grid.coords, **coords},
-        )
-        for name, variable in result.data_vars.items():
-            variable.attrs = {"long_name": long_names[str(name)], "units": "1"}
         spec = {name: spec.to_json() for name, spec in of.items()}
         seed = self.seed
-        result.attrs = provenance.attributes(
+        self.attributes = provenance.attributes(
             spec=json.dumps(spec if len(spec) > 1 else next(iter(spec.values())), default=repr),
             seed=json.dumps(seed.values.tolist()) if isinstance(seed, xr.DataArray) else int(seed),
             device=device_in_words(self.device),
             dtype=dtype,
-            wall_seconds=time.perf_counter() - self.started,
+            wall_seconds=0.0,
         )
-        return result.assign_attrs(
-            engine=", ".join(sorted(set(engines))),
-            experiment=self.experiment,
-            data=data.fingerprint,
-            samples=data.numbers,
-            call=json.dumps({name: encode(value) for name, value in {**options, "seed": self.seed}.items()}),
-        )
+        self.attributes |= {
+            "experiment": self.experiment, "data": data.fingerprint, "samples": data.numbers,
+            "call": json.dumps({name: encode(value) for name, value in {**options, "seed": seed}.items()}),
+        }  # fmt: skip
+        self.notes = dict(zip(NOTES, map(list, zip(*engines, strict=True)), strict=False))
+
+    def result(self, variables: Mapping[str, Any], coords: Mapping[Any, Any]) -> xr.Dataset:
+        """The labelled result and where it comes from.
+
+        ``variables`` are values whose first axis is that of members; the others are those in the table, the first of
+        which may lack. None has a unit other than steps, in which times are counted. An engine, or a reason for it,
+        that not all members have in common is a coordinate along their labels, and else an attribute.
+        """
+        made: dict[str, Any] = {}
+        for name, values in variables.items():
+            axes = self.table[name][1:]
+            made[name] = self.grid.unflatten(values, *axes[len(axes) - np.ndim(values) + 1 :])
+        differ = [name for name, noted in self.notes.items() if len(set(noted)) > 1]
+        along = {name: self.grid.unflatten(np.array(self.notes[name])) for name in differ}
+        result = xr.Dataset(made, {**self.grid.coords, **coords, **along})
+        for variable in variables:
+            result[variable].attrs = {"long_name": self.table[variable][0], "units": "1"}
+        alike = {name: noted[0] for name, noted in self.notes.items() if name not in differ and noted[0]}
+        attributes = self.attributes | {"wall_seconds": round(time.perf_counter() - self.started, 3)}
+        return result.assign_attrs(attributes | alike)
 
 
 def record_steps(caller: str, record: Any, last: int, name: str, least: int = 0) -> np.ndarray:
@@ -236,6 +248,7 @@ def record_steps(caller: str, record: Any, last: int, name: str, least: int = 0)
     """
     if isinstance(record, int | np.integer):
         every = min(specs.check_int(f"{caller}: record", record), max(last, 1))
+        specs.check_memory(f"{caller}: record", record, 3.0 * last / every)
         return np.unique(np.append(np.arange(0, last, every), last))[least:]
     allowed = f"a whole number, or a list of increasing whole numbers between {least} and {name} = {last}"
     return specs.check_ints(f"{caller}: record", record, least, last, rising=True, allowed=allowed)
@@ -268,28 +281,29 @@ def select_device(device: Any, caller: str) -> tuple[str, bool]:
 
 
 @contextmanager
-def true_products() -> Iterator[None]:
-    """Let GPUs make float32 products and convolutions in float32, and not in TF32; afterwards as before."""
-    places: tuple[Any, ...] = (torch.backends.cuda.matmul, torch.backends.cudnn.conv)  # type: ignore[attr-defined]
+def settled() -> Iterator[None]:
+    """Torch's settings on which numbers depend, the same whatever the process has; afterwards as before.
+
+    Tensors without a type are float32. Products and convolutions of float32 are made in it, and not in TF32 on GPUs or
+    bfloat16 on CPUs. There is one thread: a sum that is cut among threads rounds according to their number. Attention
+    is made of products, the one kind vmap knows.
+    """
+    here = torch.backends
+    places: tuple[Any, ...] = (here.cuda.matmul, here.cudnn.conv, here.mkldnn.matmul, here.mkldnn.conv)  # type: ignore
     before = [place.fp32_precision for place in places]
+    threads, dtype = torch.get_num_threads(), torch.get_default_dtype()
     try:
+        torch.set_num_threads(1)
+        torch.set_default_dtype(torch.float32)
         for place in places:
             place.fp32_precision = "ieee"
-        yield
+        with sdpa_kernel(SDPBackend.MATH), torch.device("cpu"):
+            yield
     finally:
+        torch.set_num_threads(threads)
+        torch.set_default_dtype(dtype)
         for place, value in zip(places, before, strict=True):
             place.fp32_precision = value
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Leave torch one thread, and put its number back: a sum that is cut among threads rounds according to it."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 @dataclass(frozen=True, eq=False)
@@ -342,9 +356,10 @@ def validate_data(
         Anything with ``x_train``, ``y_train``, ``x_test``, ``y_test`` (the last two may be None) and ``n_classes``
         (whole numbers 0 … n_classes - 1 as labels; real targets if that is 0 or None). Or a tuple (x, y), with test
         samples (x, y, x_test, y_test), or a ``TensorDataset`` of these: whole numbers are then labels, as many classes
-        as the largest says, and other numbers real targets. Samples have shape (n, numbers), or images where ``image``
-        asks for them their own, targets (n,) or (n, 1). NumPy arrays, lists or torch tensors, of any real type; labels
-        of any integer type. Or torch's ``Dataset`` or ``DataLoader`` of pairs (x, y), read once and in its order.
+        as the largest says, and other numbers real targets. Words are labels, too, numbered in alphabetical order.
+        Samples have shape (n, numbers), or images where ``image`` asks for them their own, targets (n,) or (n, 1).
+        NumPy arrays, lists or torch tensors, of any real type; labels of any integer type. Or torch's ``Dataset`` or
+        ``DataLoader`` of pairs (x, y), read once and in its order; or two of them, the second with the test samples.
         ``fingerprint`` says which samples they are; without it, it is computed: equal for equal numbers, whatever holds
         them. As ``numbers`` it is computed in any case, since an object may keep its fingerprint when its arrays are
         replaced.
@@ -366,7 +381,16 @@ def validate_data(
     given = _by_name(caller, data, NAMES, "n_classes")
     untested = given["x_test"] is None and given["y_test"] is None
     splits = [NAMES[:2]] if untested else [NAMES[:2], NAMES[2:]]
-    arrays = {name: _numbers(f"{caller}: data.{name}", given[name]) for names in splits for name in names}
+    arrays = {
+        name: _numbers(f"{caller}: data.{name}", given[name], words=name.startswith("y"))
+        for names in splits
+        for name in names
+    }
+    if all(arrays[y].dtype.kind == "U" for _, y in splits):
+        words, numbers = np.unique(np.concatenate([arrays[y] for _, y in splits]), return_inverse=True)
+        cut = np.split(numbers, [len(arrays["y_train"])])
+        arrays |= {y: part for (_, y), part in zip(splits, cut, strict=False)}
+        given["n_classes"] = len(words)
     if "n_classes" not in given:  # of whole numbers as many as the largest says
         labels = [arrays[y] for _, y in splits]
         counted = all(y.dtype.kind in "iub" and y.size for y in labels)
@@ -419,8 +443,9 @@ def _by_name(caller: str, data: Any, names: Sequence[str], *needed: str) -> dict
     """
     arrays = data.tensors if isinstance(data, TensorDataset) else data
     several = "(x, y)" if len(names) == 2 else "(x, y) or (x, y, x_test, y_test)"
-    if isinstance(data, Dataset | DataLoader) and not isinstance(data, TensorDataset):
-        arrays = _collected(f"{caller}: data", data)
+    sources = data if isinstance(data, tuple | list) and len(data) == 2 and len(names) > 2 else [data]
+    if all(isinstance(one, Dataset | DataLoader) for one in sources) and not isinstance(data, TensorDataset):
+        arrays = [array for one in sources for array in _collected(f"{caller}: data", one)]
     if isinstance(arrays, tuple | list):
         if len(arrays) not in (2, len(names)):
             counts = " or ".join(map(str, sorted({2, len(names)})))
@@ -512,8 +537,11 @@ def fingerprint(found: Mapping[str, Any]) -> str:
     return digest.hexdigest()
 
 
-def _numbers(what: str, value: Any) -> np.ndarray:
-    """``value`` as an array of real numbers that torch takes too: of its types, writable, not reversed."""
+def _numbers(what: str, value: Any, words: bool = False) -> np.ndarray:
+    """``value`` as an array of real numbers that torch takes too: of its types, writable, not reversed.
+
+    With ``words`` it may be one of words, as labels are.
+    """
     specs.check_unmasked(what, value)
     try:
         if torch.is_tensor(value):
@@ -522,6 +550,8 @@ def _numbers(what: str, value: Any) -> np.ndarray:
         array = np.asarray(value)
     except (TypeError, ValueError, RuntimeError, NotImplementedError):
         array = np.array(None)
+    if words and array.ndim == 1 and len(array) and all(isinstance(one, str) for one in array):
+        return array.astype(str)
     if array.dtype.kind not in "biuf":
         of = f" ({value.layout}, {value.dtype}, {value.device})" if torch.is_tensor(value) else ""
         of = f" of {array.dtype}" if array.ndim else of

@@ -19,7 +19,16 @@ from deepmech.metrics.separation import ClassMoments, data_separation
 from deepmech.trainers.engines.compiled.mlp import CompiledMLP, unsupported
 from deepmech.trainers.engines.torch_func import TorchEnsemble
 from deepmech.trainers.modules import require_new
-from deepmech.trainers.run import Samples, TrainerRun, record_steps, require_spec, validate_data
+from deepmech.trainers.run import (
+    FallbackWarning,
+    Samples,
+    Table,
+    TrainerRun,
+    record_steps,
+    require_spec,
+    settled,
+    validate_data,
+)
 from deepmech.trainers.specs import CNN, MLP, FactoryNetwork, Member, Training
 
 Array = np.ndarray | torch.Tensor
@@ -31,16 +40,15 @@ Features = tuple[Sequence[Array] | Mapping[str, Array], Array]
 METRICS = {"D": "load_curve", "D_hat": "load_curve_hat"}
 SPLITS = ("train", "test")
 
-#: What every variable is, as its ``long_name``.
-LONG_NAMES = {
-    "load_curve": "load curve D",
-    "load_curve_hat": "load curve D̂",
-    "accuracy": "accuracy",
-    "class_mean": "mean feature of a class",
-    "class_spread": "mean squared distance from a class's mean",
-    "loss": "mean training loss",
-    "state": "how training ended",
-    "epochs_run": "epochs that were run",
+VARIABLES: Table = {
+    "load_curve": ("load curve D", "at_epoch", "split", "layer"),
+    "load_curve_hat": ("load curve D̂", "at_epoch", "split", "layer"),
+    "accuracy": ("accuracy", "at_epoch", "split"),
+    "class_mean": ("mean feature of a class", "at_epoch", "layer", "class", "unit"),
+    "class_spread": ("mean squared distance from a class's mean", "at_epoch", "layer", "class"),
+    "loss": ("mean training loss", "epoch"),
+    "state": ("how training ended",),
+    "epochs_run": ("epochs that were run",),
 }
 
 
@@ -57,6 +65,7 @@ class Engine(Protocol):
         """What the layers of one member make of samples (n, …)."""
 
 
+@settled()
 def train(
     network: MLP | CNN | Callable[..., nn.Module],
     training: Training,
@@ -78,8 +87,10 @@ def train(
     """Train one network for every combination of the labels in ``network``, ``training``, ``seed`` and ``arguments``.
 
     A member's result depends on its own parameters, its seed and ``experiment`` alone: its bits are the same whether it
-    is trained after others, beside others, or on any number of threads (same machine, same engine). Members that are
-    trained in one ensemble have the same numbers to rounding (:mod:`deepmech.trainers.engines.torch_func`).
+    is trained after others, beside others, or on any number of threads (same machine, same engine), whatever torch's
+    settings are. Not so with ``ensemble_size`` above 1, and on GPUs: there members draw what they draw alone, but
+    torch's functions for several networks sum in another order, and numbers are the same to rounding. Adam makes more
+    of rounding where a gradient is exactly zero, in a bias before a BatchNorm: a load curve then moves by 1e-4 to 2e-3.
 
     Parameters
     ----------
@@ -93,13 +104,13 @@ def train(
         A spec. Every number in specs may be a labelled array (:func:`deepmech.over`).
     data : Data or tuple
         ``deepmech.data.Data``; or arrays (x, y) or (x, y, x_test, y_test), or a ``TensorDataset``, in which whole
-        numbers are labels and other numbers real targets; or torch's ``Dataset`` or ``DataLoader`` of pairs (x, y),
-        read once and in its order; or any object with ``x_train``, ``y_train``, ``x_test``, ``y_test`` and
-        ``n_classes``. Samples (n, numbers), for a network of your own of any shape, for CNN
-        (n, channels, height, width), or (n, numbers) with the attribute ``shape``, that of one image. Arrays, lists or
-        torch tensors; labels are whole numbers 0 … n_classes - 1, or real targets where n_classes is 0 or None. A
-        ``fingerprint``, which results keep as their attribute ``data``, is computed where there is none; their
-        attribute ``samples`` is always computed.
+        numbers and words are labels and other numbers real targets; or torch's ``Dataset`` or ``DataLoader`` of pairs
+        (x, y), read once and in its order, or two of them, to train and to test; or any object with ``x_train``,
+        ``y_train``, ``x_test``, ``y_test`` and ``n_classes``. Samples (n, numbers), for a network of your own of any
+        shape, for CNN (n, channels, height, width), or (n, numbers) with the attribute ``shape``, that of one image.
+        Arrays, lists or torch tensors; labels are whole numbers 0 … n_classes - 1, or real targets where n_classes is 0
+        or None. A ``fingerprint``, which results keep as their attribute ``data``, is computed where there is none;
+        their attribute ``samples`` is always computed.
     seed : int or DataArray
         An integer, or several as a labelled array. Members with the same seed share initial weights, batches and
         (nested) dropout masks.
@@ -151,7 +162,8 @@ def train(
           ``epochs_run`` the loss was not finite, or after it, the last, the network; numbers from there on are NaN);
         - ``epochs_run`` (…).
 
-        The attribute ``engine`` says which trained, ``fallback_reason`` why it was not the compiled one. With the
+        The attribute ``engine`` says which trained, ``fallback_reason`` why it was not the compiled one; where members
+        differ in it, it is a coordinate along their labels. With the
         attributes ``spec``, ``call`` (other arguments), ``data``, ``samples`` and ``experiment`` it says all on which
         the numbers depend.
 
@@ -159,7 +171,14 @@ def train(
     ------
     ValueError
         If labels clash, the data are not fit to be trained on (:func:`deepmech.trainers.run.validate_data`) or do
-        not fit the specs, an engine does not know what is asked of it, or a name is unknown.
+        not fit the specs, an engine does not know what is asked of it, a name is unknown, or a label has the name of a
+        variable or dimension of the result: before the first step.
+
+    Warns
+    -----
+    FallbackWarning
+        If ``"auto"`` leaves an MLP to torch, which is slower, since its specs ask for what the compiled engine does not
+        know.
 
     Examples
     --------
@@ -187,8 +206,7 @@ def train(
     if ensemble_size is not None:
         specs.check_int("train: ensemble_size", ensemble_size)
     call = TrainerRun("train", engine=engine, seed=seed, experiment=experiment, threads=threads, device=device)
-    reserved = ("split", "layer", "epoch", "at_epoch", "class", "unit")
-    rows = call.align(reserved, **spec.broadcast_fields(), **training.broadcast_fields()).members()
+    rows = call.align(VARIABLES, **spec.broadcast_fields(), **training.broadcast_fields()).members()
     members = [
         Member(spec.replace_fields(row), training.replace_fields(row), int(row["seed"]), experiment) for row in rows
     ]
@@ -200,7 +218,11 @@ def train(
         every_class=bool(metrics) or class_means, image="CNN" if isinstance(spec, CNN) else "",
         any_shape=isinstance(spec, FactoryNetwork),
     )  # fmt: skip
-    chosen = [call.select_engine(unsupported(m.network, m.training), _why_slower(m)) for m in members]
+    unknown = [unsupported(m.network, m.training) for m in members]
+    chosen = [call.select_engine(what, _why_slower(m)) for what, m in zip(unknown, members, strict=True)]
+    if isinstance(spec, MLP) and engine == "auto" and not call.on_gpu and any(unknown):
+        seen = ", ".join(sorted({what for what in unknown if what}))
+        specs.warn(f"train: torch trains, more slowly: the compiled engine does not know {seen}", FallbackWarning)
     engines = [name for name, _ in chosen]
     _check(data, members, metrics, class_means)
     fewest = min(int(m.training.epochs) for m in members)
@@ -225,17 +247,19 @@ def train(
         run_epochs(engine, histories)
         return histories
 
-    most = ensemble_size or (None if call.on_gpu else 1)
-    kinds = [None] * len(members) if most == 1 else _kinds(members, engines, shared)
-    histories = call.run(fit, call.jobs(kinds, most))
     options = {
         "record": at, "metrics": metrics, "class_means": class_means, "layers": layers, "ensemble_size": ensemble_size,
     }  # fmt: skip
-    variables, coords = to_variables(histories, at)
-    numbers = variables, LONG_NAMES, coords, data, training.dtype, engines, options
-    result = call.result(*numbers, network=spec, training=training)
-    why = sorted({why for _, why in chosen if why})
-    return result.assign_attrs(fallback_reason=", ".join(why)) if why else result
+    call.describe(data, training.dtype, chosen, options, network=spec, training=training)
+    most = ensemble_size or (None if call.on_gpu else 1)
+    if isinstance(spec, FactoryNetwork) and len(members) > 1:
+        # What one of them may be refused for is found before any is trained.
+        each = {json.dumps([vars(m.network), m.training.batch_size], default=repr): m for m in reversed(members)}
+        for member in each.values():
+            TorchEnsemble([member], shared["torch"], layers).features(data.x_train[:2])
+    kinds = [None] * len(members) if most == 1 else _kinds(members, engines, shared)
+    histories = call.run(fit, call.jobs(kinds, most))
+    return call.result(*to_variables(histories, at))
 
 
 def _network(network: Any, arguments: dict[str, Any], layers: Sequence[str] | None) -> MLP | CNN | FactoryNetwork:
@@ -433,9 +457,8 @@ def _finite(features: Any) -> bool:
 
 def to_variables(
     histories: Sequence[History], epochs: np.ndarray | None
-) -> tuple[dict[str, tuple[np.ndarray, tuple[str, ...]]], dict[str, Any]]:
-    """All members' histories as variables, (values, axes after that of members), and coordinates; short ones padded."""
-    at: tuple[str, ...] = () if epochs is None else ("at_epoch",)
+) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """All members' histories as variables, and their coordinates; short ones are padded."""
 
     def stacked(values: list[np.ndarray]) -> np.ndarray:
         """Along a first axis of members; each padded to the largest in every axis."""
@@ -443,20 +466,17 @@ def to_variables(
         pads = [[(0, w - n) for n, w in zip(v.shape, shape, strict=True)] for v in values]
         return np.stack([np.pad(v, p, constant_values=np.nan) for v, p in zip(values, pads, strict=True)])
 
-    def measured(values: list[np.ndarray], *axes: str) -> tuple[np.ndarray, tuple[str, ...]]:
-        return (stacked(values)[:, 0] if epochs is None else stacked(values)), (*at, *axes)
+    def measured(values: list[np.ndarray]) -> np.ndarray:
+        return stacked(values)[:, 0] if epochs is None else stacked(values)
 
-    variables = {
-        METRICS[name]: measured([r.curves[name] for r in histories], "split", "layer") for name in histories[0].curves
-    }
-    variables["accuracy"] = measured([r.accuracy for r in histories], "split")
+    variables = {METRICS[name]: measured([r.curves[name] for r in histories]) for name in histories[0].curves}
+    variables["accuracy"] = measured([r.accuracy for r in histories])
     if histories[0].class_means:
-        variables["class_mean"] = measured([r.mean for r in histories], "layer", "class", "unit")
-        variables["class_spread"] = measured([r.spread for r in histories], "layer", "class")
-    loss = stacked([r.loss for r in histories])
-    variables["loss"] = loss, ("epoch",)
-    variables["state"] = np.array([r.state for r in histories], dtype="<U8"), ()
-    variables["epochs_run"] = np.array([r.epoch for r in histories]), ()
+        variables["class_mean"] = measured([r.mean for r in histories])
+        variables["class_spread"] = measured([r.spread for r in histories])
+    loss = variables["loss"] = stacked([r.loss for r in histories])
+    variables["state"] = np.array([r.state for r in histories], dtype="<U8")
+    variables["epochs_run"] = np.array([r.epoch for r in histories])
     points = max(r.spread.shape[1] for r in histories)
     coords: dict[str, Any] = {
         "split": histories[0].splits, "layer": np.arange(points), "epoch": np.arange(1, loss.shape[1] + 1),

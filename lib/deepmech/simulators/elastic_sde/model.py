@@ -16,6 +16,18 @@ from deepmech.core.specs import Spec, decode
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 PANELS = 8
 """Gauss–Legendre panels (of 12 points) between two times for which an integral is wanted."""
+#: What results hold, and in what units: pure numbers, as features and effects are.
+ATTRS = {
+    "feature_value": ("feature of a sample", "1"),
+    "mean": ("mean feature of a class", "1"),
+    "drawn": ("class that was drawn", "1"),
+    "run": ("run", "1"),
+    "time": ("time", "1"),
+    "step": ("step", "1"),
+    "class": ("class", "1"),
+    "sample": ("sample", "1"),
+    "feature": ("feature", "1"),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,7 +253,7 @@ class ElasticSDE(Spec):
     def grid(self, **more: Number) -> ParameterGrid:
         """All numbers of the model (and of ``more``) broadcast to one flat grid."""
         fields = {**grid_fields("intra", self.intra), **grid_fields("inter", self.inter)}
-        return align("ElasticSDE", **fields, noise=self.noise, label_mixing=self.label_mixing, **more)
+        return align("ElasticSDE", ATTRS, **fields, noise=self.noise, label_mixing=self.label_mixing, **more)
 
     def rates(self, grid: ParameterGrid | None = None) -> tuple[tuple[Rate, Rate], tuple[Rate, Rate]]:
         """(α, A) and (β, B) as functions of an array of times, for all members at once."""

@@ -20,23 +20,11 @@ from deepmech.core.labels import Number, ParameterGrid, with_attrs
 from deepmech.core.provenance import attributes
 from deepmech.core.random import Stream
 from deepmech.core.specs import encode
-from deepmech.simulators.elastic_sde.model import ElasticSDE, PowerLaw, is_table, panels
+from deepmech.simulators.elastic_sde.model import ATTRS, ElasticSDE, PowerLaw, is_table, panels
 
 RTOL, ATOL = 1e-10, 1e-13
 _MOST_POINTS = 500
 """Of each class; beyond it C(2n, n) is larger than any float."""
-#: What results hold, and in what units: pure numbers, as features and effects are.
-ATTRS = {
-    "feature_value": ("feature of a sample", "1"),
-    "mean": ("mean feature of a class", "1"),
-    "drawn": ("class that was drawn", "1"),
-    "run": ("run", "1"),
-    "time": ("time", "1"),
-    "step": ("step", "1"),
-    "class": ("class", "1"),
-    "sample": ("sample", "1"),
-    "feature": ("feature", "1"),
-}
 
 
 def mean_solution(model: ElasticSDE, times: Any, start: Any) -> xr.Dataset:

@@ -98,6 +98,7 @@ class Chain(Spec):
         strength = {"noise": self.noise} if self.noise is not None else {"noise_bar": self.noise_bar}
         return align(
             "Chain",
+            ATTRS,
             stiffness=self.stiffness,
             target=self.target,
             friction_right=self.friction_right,
@@ -179,9 +180,9 @@ def equilibrium(chain: Chain) -> xr.Dataset:
     specs.check_type("equilibrium: chain", chain, Chain)
     k, y, mu = (xr.DataArray(v) for v in (chain.stiffness, chain.target, chain.friction_right))
     block = xr.DataArray(np.arange(chain.n_blocks + 2), dims="block")
-    count = xr.DataArray(np.arange(chain.n_blocks + 1), dims="count")
+    count = xr.DataArray(np.arange(chain.n_blocks + 1), dims="n_moving")  # a name that no label of the chain has
     # Strict inequality, so that a block exactly at its threshold counts as stuck: both give the same positions.
-    n = ((count * (count + 1) / 2 * mu < k * y) * count).max("count")
+    n = ((count * (count + 1) / 2 * mu < k * y) * count).max("n_moving")
     a = (y - n * (n + 1) / 2 * mu / k) / (n + 1)
     moved = np.maximum(block - (chain.n_blocks - n), 0)  # number of stretched springs left of each block
     position = moved * a + moved * (moved - 1) / 2 * mu / k

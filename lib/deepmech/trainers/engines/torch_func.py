@@ -35,11 +35,12 @@ Tensors = dict[str, torch.Tensor]
 COMMON = ("optimizer", "batch_size", "epochs", "loss")
 
 
-def check_module(module: nn.Module, x: torch.Tensor) -> None:
+def check_module(module: nn.Module, x: torch.Tensor, n_classes: int) -> None:
     """Run copies of a network of a user's own on a few samples ``x``, in training and in evaluation mode.
 
-    A ValueError if it does not take them, returns something else than (samples, outputs), or draws random numbers by
-    itself: they would depend on who else is being trained.
+    A ValueError if it does not take them, returns something else than (samples, outputs), with an output for each class
+    or one for real targets (``n_classes`` = 0), or draws random numbers by itself: they would depend on who else is
+    being trained.
     """
     kind = type(module).__name__
     for training in (True, False):
@@ -69,6 +70,10 @@ def check_module(module: nn.Module, x: torch.Tensor) -> None:
         if not isinstance(output, torch.Tensor) or output.ndim != 2 or len(output) != len(x):
             shape = tuple(output.shape) if isinstance(output, torch.Tensor) else type(output).__name__
             raise ValueError(f"train: {kind} returns {shape} for {len(x)} samples: must be (samples, outputs)")
+        n = output.shape[1]
+        if n < n_classes or (not n_classes and n != 1):
+            needed = f"at least {n_classes}, one for each class" if n_classes else "1, as targets are real numbers"
+            raise ValueError(f"train: {kind} returns {n} outputs for a sample: must be {needed}; change its last layer")
 
 
 def _keep_all(which: torch.Tensor, below: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
@@ -281,10 +286,10 @@ class TorchEnsemble:
         modules = [self.module(m, shared) for m in members]
         first, n = members[0].training, len(shared["x"])
         if isinstance(members[0].network, FactoryNetwork):
-            check_module(modules[0], shared["x"][:4])
+            check_module(modules[0], shared["x"][:4], shared["n_classes"])
             size = n if first.batch_size is None else min(n, int(first.batch_size))
             if 1 in (size, n % size):
-                check_module(modules[0], shared["x"][:1])
+                check_module(modules[0], shared["x"][:1], shared["n_classes"])
         self.ensemble = ModuleEnsemble(modules, self.dtype, self.device)
         self.loss, self.optimizer = LOSSES[str(first.loss)], OPTIMIZERS[str(first.optimizer)]
         # Members with the same seed see the same numbers: they are drawn once for each seed.

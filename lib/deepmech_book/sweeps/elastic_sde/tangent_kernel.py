@@ -28,7 +28,7 @@ from deepmech.sweeps import Sweep, to_records
 from deepmech.trainers.engines.compiled.lenet import CompiledLeNet, padded
 from deepmech.trainers.lenet import initial_weights, sample_indices
 from deepmech.trainers.modules import LeNet
-from deepmech.trainers.run import one_thread
+from deepmech.trainers.run import settled
 from deepmech_book.sweeps.elastic_sde.data import SETTINGS, fingerprint, images
 from deepmech_book.sweeps.elastic_sde.networks import GROUP, rounded
 from deepmech_book.sweeps.policy import verification_policy
@@ -86,7 +86,7 @@ def measure_cells(
     """
     at, rows = np.arange(0, iterations + 1, every), []
     for group in groups(cells, at, per_class, **which):
-        with one_thread():
+        with settled():
             trials = [_kernels(trial, per_class) for trial in group]
         output = {name: np.mean([t[name] for t in trials], 0) for name in ("kernel", "move", "move_frozen", "logits")}
         output["mean"] = _block_means(

@@ -800,7 +800,10 @@ class Steps(NamedTuple):
 def unsupported(network: Any, training: Training) -> str:
     """What in the specs of one member this engine does not know, in words; empty if nothing.
 
-    Types have to be the very types: what derives from a known spec may mean something else.
+    Types have to be the very types: what derives from a known spec may mean something else. A field that is not in
+    :data:`KNOWN` may have its default and no other value. For a field that joins a spec has a default under which
+    networks are what they were without it, as the records of all results so far rely on; that both engines train the
+    same network by default is tested.
 
     Examples
     --------
@@ -814,9 +817,8 @@ def unsupported(network: Any, training: Training) -> str:
             return name
         for field in fields(spec):
             value = getattr(spec, field.name)
-            if field.name not in KNOWN:
-                return f"{name}.{field.name}"
-            if KNOWN[field.name] and value not in KNOWN[field.name]:
+            known = KNOWN.get(field.name, (field.default,))
+            if known and value not in known:
                 return f"{name}.{field.name} = {value!r}"
     return ""
 
@@ -917,7 +919,7 @@ class CompiledMLP:
             upper=zeros(BLOCK, wide[1]),
             lower=zeros(BLOCK, wide[1]),
             folded=zeros(self.sizes[0], wide[1]),
-            turned=zeros(max(self.sizes) * most),
+            turned=zeros(max(units * below for units, below in zip(self.sizes[1:], wide, strict=False))),
             coefficients=zeros(hidden, 5, wide[1]),
             partial=zeros(3 * most),
             sums=np.zeros(2 * most),
