@@ -42,7 +42,7 @@ def at(*temperatures, **phases):
 
 #: Page: the factor that divides its sizes, and what it needs in place of a size divided.
 PAGES = {
-    "spring_block/regression": (5, {}),
+    "spring_block/metrics_compared": (5, {"dataset": "digits", "n_train": 200, "training": {"epochs": 4}}),
     "spring_block/three_regimes": (20, {"dataset": SMALL, "epochs": 30}),
     "elastic_sde/collapse": (20, {}),
     "spring_block/linear_networks": (20, {"duration": 1.0}),
