@@ -47,7 +47,7 @@ PAGES = {
     "elastic_sde/collapse": (20, {}),
     "spring_block/linear_networks": (20, {"duration": 1.0, "at": [0, 2, 4]}),
     "spring_block/convolutional": (100, {"dataset": SMALL | {"n_test": 50}}),
-    "spring_block/figures_s5_to_s9": (50, DIAGRAMS | {"training": {"epochs": 4}}),
+    "spring_block/figures_s4_to_s9": (50, DIAGRAMS | {"training": {"epochs": 4}}),
     "elastic_sde/logits": (100, {}),
     "elastic_sde/effects": (100, {}),
     "elastic_sde/estimators": (100, {}),
