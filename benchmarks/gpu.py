@@ -271,7 +271,7 @@ def worth(toy: bool, seeds: int | None) -> Iterator[Sweep]:
         return
     glass, rest = at_paper("glass/relaxation"), at_paper("glass/transitions")
     made = walks.sweeps(glass["dataset"], glass["changes"] | ({} if seeds is None else {"n_seeds": seeds}))
-    wide, stages = at_paper("spring_block/figures_s5_to_s9"), at_paper("spring_block/convolutional")
+    wide, stages = at_paper("spring_block/figures_s4_to_s9"), at_paper("spring_block/convolutional")
     images = {name: name for name in ("mnist", "fashion-mnist", "cifar10")}
     s6 = networks.supplement(images, wide["wide_layers"])
     data = {"name": rest["dataset"], "n_data": rest["n_data"]}

@@ -129,7 +129,7 @@ class Visit:
 HEARD = (
     *("intro.html", "springs.html", "bibliography.html", "search.html", "generated/gallery.html"),
     *("generated/spring_block/chain.html", "generated/glass/transitions.html", "generated/beyond/your_network.html"),
-    *("generated/spring_block/diagram_explorer.html", "generated/api/plots.html", "generated/status.html"),
+    *("generated/spring_block/phase_diagram.html", "generated/api/plots.html", "generated/status.html"),
     *("generated/springs/one.html", "generated/springs/two.html"),
 )
 

@@ -100,7 +100,7 @@ def test_a_notebook_runs_wherever_it_is_opened(tmp_path):
     import jupytext
     import papermill
 
-    page = ROOT / "notebooks" / "spring_block" / "without_norm.md"
+    page = ROOT / "notebooks" / "spring_block" / "dropout_diagram.md"
     written, out = tmp_path / "page.ipynb", tmp_path / "out.ipynb"
     jupytext.write(jupytext.read(page), written)
     folder = tmp_path / "empty"

@@ -42,12 +42,12 @@ def at(*temperatures, **phases):
 
 #: Page: the factor that divides its sizes, and what it needs in place of a size divided.
 PAGES = {
-    "spring_block/regression": (5, {}),
+    "spring_block/metrics_compared": (5, {"dataset": "digits", "n_train": 200, "training": {"epochs": 4}}),
     "spring_block/three_regimes": (20, {"dataset": SMALL, "epochs": 30}),
     "elastic_sde/collapse": (20, {}),
-    "spring_block/linear_networks": (20, {"duration": 1.0}),
+    "spring_block/linear_networks": (20, {"duration": 1.0, "at": [0, 2, 4]}),
     "spring_block/convolutional": (100, {"dataset": SMALL | {"n_test": 50}}),
-    "spring_block/figures_s5_to_s9": (50, DIAGRAMS | {"training": {"epochs": 4}}),
+    "spring_block/figures_s4_to_s9": (50, DIAGRAMS | {"training": {"epochs": 4}}),
     "elastic_sde/logits": (100, {}),
     "elastic_sde/effects": (100, {}),
     "elastic_sde/estimators": (100, {}),

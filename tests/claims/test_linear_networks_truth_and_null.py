@@ -1,12 +1,16 @@
-"""Claims of the page on linear networks on made-up curves, and on chains with and without friction to the right."""
+"""Claims of the page on linear networks on made-up curves, on chains, and on noise that does or does not grow."""
 
+import numpy as np
 import pytest
+import runs_spring_block
 import xarray as xr
 from runs_spring_block import curves
 from truth_and_null import Pairs
 
 from deepmech import Chain, over, simulate
 from deepmech.metrics.curvature import curvature
+from deepmech_book import claims
+from deepmech_book.sweeps.spring_block.noise_by_layer import KINDS, STRENGTHS
 
 pairs = Pairs("spring_block/linear_networks")
 LEFT = 0.1
@@ -73,6 +77,60 @@ def no_friction_to_the_right(true, rng):
 def half_of_the_friction(true, rng):
     """Of the null, friction to the left is another than Eq. 8 is told."""
     return {"free": chain(rng, 0.0, LEFT if true else LEFT * rng.choice([0.8, 1.2])), "friction_left": LEFT}
+
+
+SLOPES, AT = [0.0, 0.4, 1.0], [0, 10, 100]
+PANELS = {"dropout": "dropout", "data noise": "data_noise"}
+
+
+def noise_by_layer(rng, before=0.2, grows=0.2, n_seeds=5):
+    """Noise over signal that grows by so much on its way, before and after training; (kind, strength, slope) or one."""
+    kinds = list(KINDS)
+    after = np.broadcast_to(grows, (len(kinds), 3, 3))
+    ways = np.stack([np.full(after.shape, before), (after + before) / 2, after], -1)
+    ways = np.stack([ways, np.zeros(ways.shape)], -1)[:, :, :, None]
+    ways = ways + rng.normal(0, 0.03, (3, 3, 3, n_seeds, 3, 2))
+    depth = np.linspace(-1 / 5, 1, 7)  # 0 at the second layer
+    cells = {"noise": kinds, "strength": list(STRENGTHS), "slope": SLOPES, "seed": range(n_seeds), "at_epoch": AT}
+    cells |= {"signal": ["activations", "gradients"], "layer": range(1, 8)}
+    return xr.Dataset({"relative": xr.DataArray(10 ** (ways[..., None] * depth - 2), cells)})
+
+
+def diagram(rng, kind):
+    """The panel with that noise: convex in linear networks and under strong noise, as in the paper's."""
+    return runs_spring_block.networks(rng, lambda slope, at: 0.2 - 0.25 * at - 0.25 * slope, noise=PANELS[kind])
+
+
+def in_convex_cells(true, rng, kind):
+    """The noise grows where curves are convex and shrinks elsewhere; of the null, in as many cells by lot."""
+    panel = diagram(rng, kind)
+    bend = panel["curvature"].sel({PANELS[kind]: list(KINDS[kind])}).sel(slope=SLOPES).mean("seed")
+    grows = np.where(bend.transpose(PANELS[kind], "slope").values < 0, 0.2, -0.2)
+    dealt = rng.permutation(grows.ravel()).reshape(3, 3)
+    made = noise_by_layer(rng, grows=grows if true else dealt)
+    return {"made": made.sel(noise=kind), "diagram": panel}
+
+
+@pairs.of("A.text.forward_noise")
+def before_training(true, rng):
+    return {"made": noise_by_layer(rng, before=0.2 if true else 0.0)}
+
+
+@pairs.of("A.text.forward_noise.dropout")
+def of_dropout(true, rng):
+    return in_convex_cells(true, rng, "dropout")
+
+
+@pairs.of("A.text.forward_noise.data")
+def of_data(true, rng):
+    return in_convex_cells(true, rng, "data noise")
+
+
+def test_without_a_convex_cell_there_is_nothing_to_judge():
+    rng = np.random.default_rng(0)
+    concave = runs_spring_block.networks(rng, lambda slope, at: 0.2)
+    found = claims.measure("A.text.forward_noise.dropout", noise_by_layer(rng).sel(noise="dropout"), concave)
+    assert found.verdict == "not testable at this profile" and "convex" in found.reason
 
 
 @pytest.mark.parametrize("claim", pairs.claims)

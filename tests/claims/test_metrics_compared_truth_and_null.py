@@ -1,5 +1,6 @@
-"""Claims of the page on two metrics, on made-up diagrams measured in both."""
+"""Claims of the page on metrics, on made-up diagrams measured in two of them and on regimes of regression."""
 
+import numpy as np
 import pytest
 import xarray as xr
 from runs_spring_block import networks, shuffled
@@ -47,6 +48,43 @@ def as_flat_in_relu_networks(rng):
     flat = xr.where(other["slope"] == 1.0, 0.5, 0.9) * (other["dropout"] * 0 + 1)
     flat[:, rng.integers(other.sizes["dropout"])] = 0.7
     return {"made": in_both(one, other.assign(load_curve=flat * other["load_curve"]))}
+
+
+def regimes(rng, lazy=0.12, large=0.0, noisy=-0.3, untrained=0.0):
+    """Networks of these curvatures, ten seeds of each."""
+    bend = np.array([lazy, large, noisy, untrained])[:, None] + rng.normal(0, 0.02, (4, 10))
+    cells = {"regime": ["i", "ii", "iii", "untrained"], "seed": range(10)}
+    return {"made": xr.Dataset({"curvature": xr.DataArray(bend, cells)})}
+
+
+@pairs.of("A.S12.order")
+def from_lazy_to_noisy(true, rng):
+    """Of the null, either step may be the one that is none."""
+    return regimes(rng, large=0.0 if true else rng.choice([0.12, -0.3]))
+
+
+@pairs.of("A.S12.lazy")
+def concave(true, rng):
+    """Of the null, half are straight, and half as concave before training."""
+    flat = rng.uniform() < 0.5
+    return regimes(rng) if true else regimes(rng, lazy=0.0) if flat else regimes(rng, untrained=0.12)
+
+
+@pairs.of("A.S12.noisy")
+def convex(true, rng):
+    """Of the null, half are straight, and half as convex before training."""
+    flat = rng.uniform() < 0.5
+    return regimes(rng) if true else regimes(rng, noisy=0.0) if flat else regimes(rng, untrained=-0.3)
+
+
+@pairs.fair("A.S12.lazy", told=0.1)
+def as_concave_before_training(rng):
+    return regimes(rng, untrained=0.12)
+
+
+@pairs.fair("A.S12.noisy", told=0.1)
+def as_convex_before_training(rng):
+    return regimes(rng, untrained=-0.3)
 
 
 @pytest.mark.parametrize("claim", pairs.claims)

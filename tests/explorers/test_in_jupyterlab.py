@@ -73,7 +73,7 @@ def page(lab: Any, chromium: Any) -> Iterator[Any]:
     page, complaints = context.new_page(), []
     page.on("pageerror", lambda e: complaints.append(str(e)))
     page.on("console", lambda m: m.type == "error" and "attribute" in m.text and complaints.append(m.text))
-    copy = copies.copy(Checkout(Path(__file__).parents[2]), "spring_block/explorer")
+    copy = copies.copy(Checkout(Path(__file__).parents[2]), "spring_block/chain")
     copy.cells += map(nbformat.v4.new_code_cell, DONE)
     nbformat.write(copy, folder / "chain.ipynb")
     page.goto(f"{address}lab/tree/chain.ipynb?reset")

@@ -55,7 +55,7 @@ def test_what_does_not_fit_is_refused():
         drawn(plane().rename(a="c"))
 
 
-def test_numbers_of_cells_have_the_same_decimals_and_lower_bounds_are_marked():
+def test_numbers_of_cells_have_the_same_decimals():
     values = xr.DataArray([[0.06, 0.001], [-0.0085, 0.01]], {"a": [0.0, 1.0], "b": [0.0, 1.0]}, ("a", "b"))
-    texts = {t.get_position(): t.get_text() for t in drawn(values, bound=values > 0.05).render().axes[0].texts}
-    assert texts == {(0, 0): "≥ 0.060", (0, 1): "0.001", (1, 0): "−0.009", (1, 1): "0.010"}
+    texts = {t.get_position(): t.get_text() for t in drawn(values).render().axes[0].texts}
+    assert texts == {(0, 0): "0.060", (0, 1): "0.001", (1, 0): "−0.009", (1, 1): "0.010"}

@@ -32,7 +32,6 @@ def heat(
     limits: tuple[float, float] | None = None,
     boundary: tuple[Any, Any] | None = None,
     boundary_label: str = "",
-    bound: xr.DataArray | None = None,
     fig: Figure,
 ) -> Figure:
     """Shaded values over two parameters, oriented as phase diagrams are; few cells also have their number.
@@ -49,8 +48,6 @@ def heat(
         Ends of the shading; those of the values without it.
     boundary : (x values, y values), optional
         A curve in data coordinates, such as a closed-form phase boundary, dashed and named ``boundary_label``.
-    bound : DataArray of bool, dims (x, y), optional
-        Where a number is only a lower bound: there ≥ stands before it.
 
     Raises
     ------
@@ -81,11 +78,10 @@ def heat(
     )
     if few:
         decimals = max(0, 1 - int(np.floor(np.log10(abs(finite).max() or 1.0))))
-        least = None if bound is None else sort_axes("heat bound", bound, x, y).values
         for i, j in np.argwhere(np.isfinite(values.values)):
             value = float(values[i, j])
             ink = str(style.text_colour([style.SEQUENTIAL(norm(value))])[0])
-            words = "≥ " * bool(least is not None and least[i, j]) + f"{value:.{decimals}f}".replace("-", "−")
+            words = f"{value:.{decimals}f}".replace("-", "−")
             ax.text(i, j, words, color=ink, ha="center", va="center", fontsize=style.SMALL)
     if boundary is not None:
         ax.plot(*boundary, color="#ffffff", lw=3.2)

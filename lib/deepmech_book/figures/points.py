@@ -51,7 +51,6 @@ def scatter(
     colour_label: str = "",
     rank: Estimate | None = None,
     rank_label: str = "",
-    equal: bool = False,
     fig: Figure,
 ) -> Figure:
     """Points (x, y) of equally labelled arrays, optionally coloured by a third, with their rank correlation in words.
@@ -64,8 +63,6 @@ def scatter(
     rank : Estimate, optional
         Spearman's rank correlation of x and y, as computed by the caller, or of what ``rank_label`` says, which
         stands before it.
-    equal : bool
-        Draws the line on which x and y are equal, on two equal axes.
 
     Raises
     ------
@@ -90,11 +87,6 @@ def scatter(
         colorbar(ScalarMappable(norm, shades), ax, colour_label or axis_label(colour), pad=0.02)
     if rank is not None:
         ax.set_title(f"{rank_label}rank correlation {rank}", fontsize=style.SMALL)
-    if equal:
-        ax.axline((0, 0), slope=1, color=LIGHT.muted, lw=1.2, zorder=1)
-        least, most = (end(*ax.get_xlim(), *ax.get_ylim()) for end in (min, max))
-        fig.set_figheight(4.2)
-        ax.set(xlim=(least, most), ylim=(least, most), aspect="equal")
     ax.set(xlabel=x_label or axis_label(x), ylabel=y_label or axis_label(y))
     ax.grid()
     return fig

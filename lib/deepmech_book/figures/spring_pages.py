@@ -390,7 +390,7 @@ def accuracy_and_bend(made: xr.Dataset, falls: Estimate) -> Picture:
     )  # fmt: skip
 
 
-# --- how_straight -----------------------------------------------------------------------------------------------------
+# --- noise_diagrams, how straight is best -----------------------------------------------------------------------------
 
 
 def gains_of_bent_cells(gains: Mapping[str, Estimate]) -> Picture:
@@ -437,7 +437,7 @@ def without_friction(run: xr.Dataset) -> Picture:
     )  # fmt: skip
 
 
-# --- asymmetric_noise -------------------------------------------------------------------------------------------------
+# --- linear_networks, whether noise runs forward ----------------------------------------------------------------------
 
 
 def noise_by_layer(relative: xr.DataArray) -> Picture:

@@ -94,7 +94,7 @@ def same_cells(diagram: xr.Dataset, other: xr.Dataset) -> xr.Dataset:
     return diagram.sel({dim: other[dim] for dim in other["curvature"].dims})
 
 
-# --- without_norm -----------------------------------------------------------------------------------------------------
+# --- figures_s4_to_s9, without batch normalisation --------------------------------------------------------------------
 
 
 def at_rate_of_others(bend: xr.DataArray) -> xr.DataArray:

@@ -1,4 +1,4 @@
-"""Claims of the page spring_block/linear_networks: Fig. 5(a, b) of paper A."""
+"""Claims of the page spring_block/linear_networks: Fig. 5 of paper A, and whether noise runs forward."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from deepmech.core.estimates import estimate, stack
 from deepmech.metrics.curvature import curvature, steps
 from deepmech_book.analysis.nulls import beside, beside_others
 from deepmech_book.analysis.spring_block import chains
+from deepmech_book.analysis.spring_block.noise_by_layer import growth, where_convex
 from deepmech_book.claims.functions import Measurement, measures
 
 # --- Figure 5(a): ``made`` are networks over ``training``, as of sweeps.spring_block.linear_networks.figure_5a --------
@@ -63,3 +64,24 @@ def limit(free: xr.Dataset, friction_left: float) -> Measurement:
     """Mean step in elongation at the two strongest noises, and half of ``friction_left``, at stiffness 1."""
     step = chains.mean_step(free["position"]).isel(noise=[-2, -1])
     return Measurement(step.mean("run"), expected=-friction_left / 2, null=0.0)
+
+
+# --- Whether noise runs forward: ``made`` is noise over signal by layer, ``diagram`` the panel of Fig. 1 with it ------
+
+
+@measures("A.text.forward_noise")
+def forward_noise(made: xr.Dataset) -> Measurement:
+    """Growth of the noise of activations before training, by kind of noise."""
+    start = growth(made).sel(signal="activations", drop=True).isel(at_epoch=0, drop=True)
+    return Measurement(estimate(start.mean(["slope", "strength"]), "seed", "symmetric"))
+
+
+@measures("A.text.forward_noise.dropout", "A.text.forward_noise.data")
+def accumulates(made: xr.Dataset, diagram: xr.Dataset) -> Measurement:
+    """Growth of the noise of activations after training in convex cells; ``made`` has that one kind of noise."""
+    grows = growth(made).sel(signal="activations", drop=True).isel(at_epoch=-1, drop=True)
+    cells = where_convex(grows, diagram)
+    if not cells.sizes["at"]:
+        return Measurement(not_testable="no load curve of these networks is convex")
+    words = f"Cells of nine whose load curves are convex: {cells.sizes['at']}."
+    return Measurement(estimate(cells, "seed", "symmetric"), detail=words)

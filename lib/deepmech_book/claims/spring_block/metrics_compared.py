@@ -1,7 +1,8 @@
-"""Claims of the page spring_block/metrics_compared: Figs. S10 and S11 of paper A.
+"""Claims of the page spring_block/metrics_compared: Figs. S10, S11 and S12 of paper A.
 
 ``made`` are networks over ``slope``, ``dropout``, ``seed`` and ``metric``, of
-:func:`deepmech_book.sweeps.spring_block.networks.two_metrics`.
+:func:`deepmech_book.sweeps.spring_block.networks.two_metrics`; of Fig. S12, over ``regime`` (from lazy to noisy, and
+"untrained") and ``seed``.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from collections.abc import Callable
 
 import xarray as xr
 
-from deepmech.core.estimates import rank_correlation
-from deepmech_book.analysis.nulls import made_beside
+from deepmech.core.estimates import estimate, rank_correlation
+from deepmech_book.analysis.nulls import beside, made_beside
 from deepmech_book.analysis.spring_block.summaries import NetworkDiagram, rank_along
 from deepmech_book.claims.functions import Measurement, measures
 
@@ -53,3 +54,28 @@ def linear_flat(made: xr.Dataset) -> Measurement:
         return of_mean
 
     return Measurement(made_beside(made[["load_curve"]], "seed", share(1.0), share(0.0), "skewed"))
+
+
+@measures("A.S12.order")
+def order(made: xr.Dataset) -> Measurement:
+    """Steps of the curvature from regime to regime."""
+    bend = made["curvature"].drop_sel(regime="untrained")
+    return Measurement(estimate(bend.diff("regime"), "seed", "skewed"))
+
+
+@measures("A.S12.lazy")
+def lazy(made: xr.Dataset) -> Measurement:
+    """Curvature in the first regime; null: before training."""
+    return _beside_untrained(made, 0)
+
+
+@measures("A.S12.noisy")
+def noisy(made: xr.Dataset) -> Measurement:
+    """Curvature in the last regime; null: before training."""
+    return _beside_untrained(made, -1)
+
+
+def _beside_untrained(made: xr.Dataset, regime: int) -> Measurement:
+    before = made["curvature"].sel(regime="untrained", drop=True)
+    bend = made["curvature"].drop_sel(regime="untrained").isel(regime=regime, drop=True)
+    return Measurement(beside(bend, before, "seed", "skewed"))

@@ -1,6 +1,6 @@
-"""Claims of the page spring_block/noise_diagrams: Fig. 1 of paper A, its four panels side by side.
+"""Claims of the page spring_block/noise_diagrams: Fig. 1 of paper A, and whether the straight load curve is the best.
 
-``panels`` are finished diagrams of networks by name, each over one kind of noise
+``panels`` and ``diagrams`` are finished diagrams of networks by name, each over one kind of noise
 (:class:`~deepmech_book.analysis.spring_block.summaries.NetworkDiagram`).
 """
 
@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
 import xarray as xr
 
-from deepmech_book.analysis.spring_block.summaries import over_diagrams
+from deepmech.core.estimates import estimate
+from deepmech_book.analysis.spring_block.regimes import inside
+from deepmech_book.analysis.spring_block.summaries import STRAIGHT, NetworkDiagram, in_a_row, over_diagrams
 from deepmech_book.claims.functions import Measurement, measures
 
 Panels = Mapping[str, xr.Dataset]
@@ -62,3 +65,29 @@ def same_fit(panels: Panels) -> Measurement:
 def test_curves(panels: Panels) -> Measurement:
     """How well test load curves have the curvature of training load curves, cell by cell."""
     return Measurement(over_diagrams(panels, lambda one: one.test_curves_agree))
+
+
+@measures("A.1.best_is_straight", "A.SM.best_is_straight", "A.S9.bent_is_better")
+def best_is_straight(diagrams: Panels, fresh: Panels) -> Measurement:
+    """By how much the best bent cell of every diagram is more accurate than its best straight one, over thresholds.
+
+    Of diagrams of which there are ``fresh`` networks of these cells, the fresh ones judge.
+    """
+    gains = {name: NetworkDiagram(one).bent_gains_over_thresholds(fresh.get(name)) for name, one in diagrams.items()}
+    return Measurement(in_a_row(gains))
+
+
+@measures("A.1.best_cell")
+def best_cell(diagrams: Panels) -> Measurement:
+    """How far inside of straight the most accurate cell of every diagram is, beside the mean of its cells."""
+    means = np.array([float(one["curvature"].mean()) for one in diagrams.values()])
+    found = over_diagrams(diagrams, lambda one: inside("straight", one.best_curvature))
+    return Measurement(found, null=STRAIGHT - abs(means))
+
+
+@measures("A.4.linear_is_best")
+def linear_is_best(three: xr.Dataset) -> Measurement:
+    """Accuracy of the second of three regimes, less that of the first and of the third; networks over ``seed``."""
+    percent = 100 * three["accuracy"]
+    ahead = percent.isel(regime=1, drop=True) - percent.isel(regime=[0, 2])
+    return Measurement(estimate(ahead, "seed", "skewed"))

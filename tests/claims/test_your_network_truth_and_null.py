@@ -1,10 +1,10 @@
-"""The claim of the page on samples, on intervals that hold the truth often enough, and on such that do not."""
+"""The claim of the page on your network, on intervals that hold the truth often enough, and on such that do not."""
 
 import pytest
 import xarray as xr
 from truth_and_null import Pairs
 
-pairs = Pairs("beyond/samples")
+pairs = Pairs("beyond/your_network")
 DRAWS = 1000
 
 

@@ -1,4 +1,4 @@
-"""The claim of the page beyond/samples: intervals of D hold the truth as often as they say."""
+"""The claim of the page beyond/your_network: intervals of D hold the truth as often as they say."""
 
 from __future__ import annotations
 
