@@ -1,8 +1,10 @@
 """The scoreboard shows everything; a promised figure or claim that is missing is named."""
 
+import html
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from entries import entry_of
 
@@ -10,7 +12,7 @@ from deepmech.core.estimates import Estimate
 from deepmech_book import claims
 from deepmech_book.claims import registry, tables
 from deepmech_book.claims.display import badge
-from deepmech_book.claims.rules import FAILS, HOLDS, UNDECIDED
+from deepmech_book.claims.rules import FAILS, HOLDS, TRIVIAL, UNDECIDED
 
 EQ8 = entry_of("A.3.eq8", -0.05, expected=-0.05, null=0.1, seeds=20)
 JERKY = entry_of("A.S1.jerky", 1.2)
@@ -47,6 +49,24 @@ def test_verdicts_are_counted_and_shown_failing_ones_too():
     assert badge(HOLDS) in shown and "<b>−0.050</b>" in shown and "within 2 %" in shown and "null</dt> <dd>0.1" in shown
     assert 'href="spring_block/phase_diagram.html#claim-A.3.eq8"' in shown
     assert badge(FAILS) in line(rest, "A.S1.jerky") and "<b>1.2</b>" in line(rest, "A.S1.jerky")
+
+
+@pytest.mark.parametrize("one", [one for one in claims.claims().values() if one.first_null], ids=lambda one: one.id)
+def test_a_null_that_was_exchanged_when_the_number_was_known_stands_on_card_and_scoreboard(one):
+    low, high = (float(end) for end in one.rule.region(np.array(-1.0)))
+    inside, outside = (max(low, -9.0) + min(high, 9.0)) / 2, -99.0 if one.rule.direction > 0 else 99.0
+    told = {"expected": -1.0 if one.rule.kind == "within" else None, "null": outside if one.against else None}
+    for first, verdict in ((inside, TRIVIAL), (outside, HOLDS)):
+        entry = entry_of(one.id, inside, first_null=first, **told)
+        text = board(entry)
+        (row,) = (row for row in tables.scoreboard_rows([record(entry)]) if row["claim"] == one.id)
+        assert row["verdict"] == HOLDS and row["first_null"] == first and row["first_verdict"] == verdict
+        assert "trivially until their null was exchanged or dropped with the number known: 1 of all" in text
+        for shown in (entry._repr_html_(), line(text, one.id)):
+            assert "first null " in shown.partition("</summary>")[0], "before it is unfolded"
+            assert html.escape(one.first_null) in shown and f"today: {verdict})" in shown
+    with pytest.raises(ValueError, match="first_null must be given"):
+        entry_of(one.id, inside, **told)
 
 
 def test_checks_errata_and_what_no_paper_says_are_counted_apart_and_chance_is_counted():

@@ -78,7 +78,10 @@ def record(name, **more):
     row = TABLE[name]
     interval = None if row.low is None else [row.low, row.high]
     numbers = {"measured": row.measured, "expected": row.expected, "null": row.null, "interval": interval}
-    return {"claim": {"id": name, "verdict": row.verdict, **numbers, **more}, "page": claim(name).page}
+    return {
+        "claim": {"id": name, "verdict": row.verdict, "detail": "In words.", **numbers, **more},
+        "page": claim(name).page,
+    }
 
 
 def heads(text):

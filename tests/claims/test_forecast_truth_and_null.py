@@ -8,6 +8,7 @@ import xarray as xr
 from truth_and_null import Pairs
 
 from deepmech.simulators.harmonic import QuadraticLandscape
+from deepmech_book.analysis.glass import forecasts as scores
 from deepmech_book.analysis.glass import phases
 from deepmech_book.claims.glass import forecast
 from deepmech_book.claims.registry import claim
@@ -30,16 +31,17 @@ def landscape(rng, drift=2e-4):
 
 
 def moved(parabola):
-    """Overlap, msd and α₂ of a parabola: (temperature, waiting, time), the overlap by window too."""
+    """Overlap, displacement and α₂ of a parabola: (temperature, waiting, time), the overlap by window too."""
     rows = [
         parabola.displacement(TIMES, learning_rate=RATE, diffusion=diffusion(t), waited=WAITS[0], since=WAITS[0])
         for t in TEMPERATURES
     ]
     axes = ("temperature", "waiting", "time")
     overlap = np.stack([np.stack([one.overlap(0.3 / chi) for chi in CHI], -1) for one in rows])[:, None]
-    alpha = np.stack([one.non_gaussian for one in rows])[:, None]
+    alpha, msd = (np.stack([getattr(one, of) for one in rows])[:, None] for of in ("non_gaussian", "msd"))
     coords = {"temperature": TEMPERATURES, "waiting": WAITS, "time": TIMES, "chi": CHI}
-    return xr.Dataset({"overlap": ((*axes, "chi"), overlap), "alpha": (axes, alpha)}, coords)
+    known = {"overlap": ((*axes, "chi"), overlap), "sigma": ("temperature", [0.3] * len(rows))}
+    return xr.Dataset(known | {"alpha": (axes, alpha), "msd": (axes, msd)}, coords)
 
 
 @functools.cache
@@ -92,6 +94,18 @@ def test_the_papers_claims_read_the_same_on_walks_and_on_forecasts_that_are_righ
     right = {phase: run.expand_dims(kind=["forecast"]) for phase, run in walks.items()}
     table = forecast.of_forecasts(walks, right, result(experiment("glass-former")).sel(window=lennard_jones.CAGE))
     assert list(table["walks"]) == list(table["forecasts"])
+
+
+def test_forecasts_that_never_slow_down_and_go_thrice_as_far_leave_both_over(walks):
+    def made(run):
+        waits = run.overlap.isel(waiting=[0] * run.sizes["waiting"]).assign_coords(waiting=run.waiting)
+        return run.assign(overlap=waits, msd=3 * run.msd).expand_dims(kind=["forecast"])
+
+    table = scores.left_over(walks, {phase: made(run) for phase, run in walks.items()}).T
+    assert set(table["τ₉₀ of forecasts grows by"]) == {"1.00 [1.00, 1.00]"}
+    assert set(table["squared displacements, foretold by walked"]) == {"3.00 [3.00, 3.00]"}
+    right = scores.left_over(walks, {phase: run.expand_dims(kind=["forecast"]) for phase, run in walks.items()}).T
+    assert list(right["τ₉₀ of forecasts grows by"]) == list(right["τ₉₀ of walks grows by"])
 
 
 def test_free_walks_in_place_of_forecasts_satisfy_no_claim_on_the_landscape(walks):

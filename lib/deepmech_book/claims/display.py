@@ -52,7 +52,7 @@ def claim_line(
     once on a page.
     """
     verdict = ABSENT if record is None else record["verdict"]
-    rows = [("rule", claim.rule.words)] if record is None else facts(claim, record)
+    rows = [("rule", claim.rule.words), *_exchanged(claim, {})] if record is None else facts(claim, record)
     told = "".join(f"<dt>{name}</dt> <dd>{escape(words)}</dd>" for name, words in [*rows, ("id", claim.id)])
     told += f'<dt>page</dt> <dd><a href="{link[0]}">{escape(link[1])}</a></dd>' if link else ""
     detail = f'<p class="dm-detail">{escape(record["detail"])}</p>' if record and record.get("detail") else ""
@@ -106,6 +106,9 @@ def facts(claim: Claim, record: Record) -> list[tuple[str, str]]:
     found.append(("rule", claim.rule.words))
     if record["null"] is not None:
         found.append(("null", f"{number(record['null'])} ({claim.against})"))
+    if ends := record.get("difference"):
+        found.append(("less its null", f"[{number(ends[0])}, {number(ends[1])}]"))
+    found += _exchanged(claim, record)
     if why := record.get("reason"):
         found.append(("because", why))
     if late := claim.after_seeing:
@@ -120,11 +123,23 @@ def facts(claim: Claim, record: Record) -> list[tuple[str, str]]:
     return found
 
 
+def _exchanged(claim: Claim, record: Record) -> list[tuple[str, str]]:
+    """What was the null at first, its number, and the verdict that it gives."""
+    if not claim.first_null:
+        return []
+    done = "exchanged" if claim.against else "dropped"
+    words = f"{claim.first_null}; against it the claim held trivially, and it was {done} with the number known"
+    if record.get("first_null") is not None:
+        words = f"{number(record['first_null'])} ({words}; today: {record['first_verdict']})"
+    return [("first null", words)]
+
+
 def line(record: Record, rule: Rule) -> str:
     """The number of a claim with its interval, beside its rival: what is expected, the null, or else the rule."""
     if record["measured"] is None:
         return ""
-    rivals = {name: record[name] for name in ("expected", "null") if record[name] is not None}
+    named = ("expected", "null", "first_null")
+    rivals = {name.replace("_", " "): record[name] for name in named if record.get(name) is not None}
     expected = None if record["expected"] is None else np.array(record["expected"])
     bars = [float(end) for end in rule.region(expected) if np.isfinite(end)]
     value, others = short(record["measured"], record["interval"], *rivals.values(), bars=bars)

@@ -11,7 +11,7 @@ import xarray as xr
 from deepmech.core.estimates import UNKNOWN, Estimate, stack
 from deepmech_book import RECORD
 from deepmech_book.claims import registry
-from deepmech_book.claims.display import claim_line, facts, number, strip
+from deepmech_book.claims.display import claim_line, facts, strip
 from deepmech_book.claims.rules import NOT_TESTABLE, Rule, judge
 
 
@@ -31,6 +31,8 @@ class Measurement:
         What a ``within`` rule compares with; broadcasts against ``measured``. Not needed where the registry has it.
     null : Estimate, number or array
         The same measurement of the claim's null. Required if the claim names one.
+    first_null : Estimate, number or array
+        The same measurement of the null that was exchanged, where the registry names one.
     detail : str
         One or two sentences a reader should know.
     not_testable : str
@@ -42,6 +44,7 @@ class Measurement:
     null: Any = None
     detail: str = ""
     not_testable: str | None = None
+    first_null: Any = None
 
 
 @dataclass(frozen=True)
@@ -49,8 +52,8 @@ class Entry:
     """A claim with its measurement and verdict. Of an array, the element that decided the verdict is kept.
 
     ``measured``, ``expected``, ``null``, ``interval`` and ``difference`` (the interval of measured less null) are
-    numbers or None; ``at`` says which element they belong to and ``count`` how many there were. ``strip`` shows all of
-    them, as SVG.
+    numbers or None, as is ``first_null``, against which the verdict would be ``first_verdict``; ``at`` says which
+    element they belong to and ``count`` how many there were. ``strip`` shows all of them, as SVG.
     """
 
     claim: registry.Claim
@@ -59,6 +62,8 @@ class Entry:
     measured: float | None = None
     expected: float | None = None
     null: float | None = None
+    first_null: float | None = None
+    first_verdict: str = ""
     interval: tuple[float, float] | None = None
     difference: tuple[float, float] | None = None
     at: str = ""
@@ -128,8 +133,7 @@ def judged(claim: str, found: Measurement, seeds: int | None = None) -> Entry:
             null, difference = one.null, one.difference
         if not one.is_finite:
             lacking = one.reason or UNKNOWN
-    if isinstance(null := _one(null), Estimate):
-        null = null.value
+    null, first = (one.value if isinstance(one := _one(which), Estimate) else one for which in (null, found.first_null))
     if lacking and not_testable is None:
         not_testable, numbers = lacking, [x for x in (measured, null) if x is not None]
         if (null is None) == (c.against is None) and all(np.size(x) and np.isfinite(x).all() for x in numbers):
@@ -146,6 +150,8 @@ def judged(claim: str, found: Measurement, seeds: int | None = None) -> Entry:
         why = f"the rule '{c.rule.words}' {want}"
     elif null is None and c.against is not None:
         why = f"the claim needs its null, measured: {c.against}"
+    elif (first is None) == bool(c.first_null):
+        why = f"first_null must be given if, and only if, the registry names one, measured: {c.first_null or 'none'}"
     elif null is not None and c.against is None:
         why = "the claim names no null in the registry; leave it out"
     if why:
@@ -153,7 +159,7 @@ def judged(claim: str, found: Measurement, seeds: int | None = None) -> Entry:
     low, high = (None, None) if interval is None else interval
     less, more = (None, None) if difference is None else difference
     given = {"measured": measured, "expected": expected, "null": null, "interval": low, "upper end": high,
-             "difference": less, "its upper end": more}  # fmt: skip
+             "first_null": first, "difference": less, "its upper end": more}  # fmt: skip
     like = measured if isinstance(measured, xr.DataArray) else xr.DataArray(np.asarray(measured))
     arrays = {name: _finite(claim, name, value, like) for name, value in given.items() if value is not None}
     # An empty measurement would satisfy every rule.
@@ -166,15 +172,14 @@ def judged(claim: str, found: Measurement, seeds: int | None = None) -> Entry:
     apart = None if difference is None else (arrays.pop("difference"), arrays.pop("its upper end"))
     ruled = judge(c.rule, arrays["measured"], expected=expects, interval=ends, null=nulls,
                   better_than_null=c.better_than_null, difference=apart)  # fmt: skip
+    earlier = judge(c.rule, arrays["measured"], expected=expects, interval=ends, null=arrays.get("first_null"))
     shown = {name: float(array.ravel()[ruled.worst]) for name, array in arrays.items()}
     between = (shown.pop("interval"), shown.pop("upper end")) if ends else None
-    beyond = None
-    if apart:
-        beyond = (float(apart[0].ravel()[ruled.worst]), float(apart[1].ravel()[ruled.worst]))
-        detail = f"Less its null: [{number(beyond[0])}, {number(beyond[1])}]. {detail}".rstrip()
+    beyond = (float(apart[0].ravel()[ruled.worst]), float(apart[1].ravel()[ruled.worst])) if apart else None
     many = _strip(c.rule, arrays["measured"], expects, nulls, ruled.worst) if like.size > 1 else ""
     return Entry(c, ruled.verdict, ruled.reason, **shown, interval=between, difference=beyond,
-                 at=_labels(like, ruled.worst), count=like.size, seeds=seeds, detail=detail, strip=many)  # fmt: skip
+                 first_verdict=earlier.verdict if c.first_null else "", at=_labels(like, ruled.worst), count=like.size,
+                 seeds=seeds, detail=detail, strip=many)  # fmt: skip
 
 
 def _strip(rule: Rule, measured: np.ndarray, expected: np.ndarray | None, null: np.ndarray | None, worst: int) -> str:

@@ -193,7 +193,8 @@ class _Sentence(Formatter):
 def _numbers(record: Record) -> SimpleNamespace:
     """The numbers of a record as a sentence's braces name them."""
     low, high = record.get("interval") or (None, None)
-    found = SimpleNamespace(low=low, high=high, **{name: record.get(name) for name in ("measured", "expected", "null")})
+    names = ("measured", "expected", "null", "detail")
+    found = SimpleNamespace(low=low, high=high, **{name: record.get(name) for name in names})
     found.size, found.null_size = (None if x is None else abs(x) for x in (found.measured, found.null))
     return found
 
@@ -259,9 +260,11 @@ def scoreboard_rows(records: Iterable[Record]) -> list[dict[str, Any]]:
     for c in registry.claims().values():
         told = {"family": c.head, "paper": c.paper, "figure": c.figure}
         told |= {"statement": c.statement, "page": c.page, "kind": c.kind}
+        told |= {"history": "; ".join(c.history), "after_seeing": c.after_seeing}
         r = found.get(c.id, {"verdict": ABSENT, "rule": c.rule.words})
         (low, high), (less, more) = (r.get(name) or (None, None) for name in ("interval", "difference"))
         measured = {name: r.get(name) for name in ("verdict", "measured", "null", "rule", "seeds", "profile")}
+        measured |= {name: r.get(name) for name in ("first_null", "first_verdict")}
         rest = {"low": low, "high": high, "reason": r.get("reason"), "answer": c.answered(r["verdict"])}
         judged = {"expected": r.get("expected"), "less_null_low": less, "less_null_high": more,
                   "untestable": r["verdict"] == NOT_TESTABLE,
@@ -316,6 +319,8 @@ def scoreboard_markdown(records: Iterable[Record], profile: str, pages: Pages) -
         f"{_counts(r for r in real if r['id'] in own)}.",
         f"- Rows of these, which keep their own verdicts (a sentence about several panels or sizes is one claim, and "
         f"counts once, by its first row): {_counts(rows)}.",
+        f"- Held only trivially until their null was exchanged or dropped with the number known: "
+        f"{sum(bool(claims[r['id']].first_null) for r in found.values())} of all; each shows its first null.",
         f"- Errata and remarks, counted apart: {_counts(asides)}.",
         f"- Checks that a program obeys its formula, not counted as claims: {passed} of {len(checks)} pass.",
         f"- In this build, of the profile `{profile}`: {drawn} of {len(registry.figures())} figures are drawn, "

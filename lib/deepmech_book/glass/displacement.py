@@ -92,7 +92,9 @@ def hot_is_free(runs):
     slopes = "; ".join(f"{phase}: {power}" for phase, (_, power) in found.items())
     best = of_learnt_most(runs["regularised"], lambda run: early(run)[0])
     words = origins(runs, f"Power of time (1 of a free walk): {slopes}.", best)
-    return Measurement(stack({phase: ratio for phase, (ratio, _) in found.items()}, "phase"), 1.0, 0.5, words)
+    return Measurement(
+        stack({phase: ratio for phase, (ratio, _) in found.items()}, "phase"), 1.0, 0.5, words, first_null=1.0
+    )
 
 
 @measures_walks("C.5.over_diffuses")

@@ -36,6 +36,22 @@ def test_effects_are_those_of_logits_and_of_steps_by_both_models(exact):
     assert list(table["shapes", "β/α"])[1:] == ["0.25", "1.00", "0.25"] and table["shapes", "α"][moves.WHOLE] == "1.2"
 
 
+def test_moves_that_no_margin_divides_weigh_each_record_by_its_margin_and_a_later_start_leaves_the_first_out(exact):
+    """Steps that move all alike at first and their own class alone in the end, while margins grow."""
+    assert [one.value for one in moves.by_weight(moves.effects_by_source(exact, 551, exact)).values()] == pytest.approx(
+        [0.25] * 4
+    )
+    own = xr.DataArray(np.eye(3), dims=("class", "trained"))
+    share = xr.DataArray(np.linspace(1, 0, exact.sizes["time"]), {"time": exact.time})
+    steps = exact.assign(move=exact.move * own + exact.move * 4 * share * (1 - own))
+    for since in (exact.time[0], exact.time[5]):
+        late, margin = share.sel(time=slice(since, None)), exact.logits[0, :, 0, 0].sel(time=slice(since, None))
+        found = moves.by_weight(moves.effects_by_source(exact, 551, steps, float(since)))
+        divided, undivided = float(late.mean()), float((late * margin).sum() / margin.sum())
+        assert undivided < 0.9 * divided
+        assert [one.value for one in found.values()] == pytest.approx([divided, undivided] * 2, rel=1e-6)
+
+
 @given(st.floats(0.1, 5.0), st.integers(2, 5))
 def test_margins_grow_as_far_as_steps_add_up_to(factor, k):
     time = xr.DataArray(np.linspace(0.0, 10.0, 11), dims="time")

@@ -23,6 +23,7 @@ __all__ = [
     "INFERRED",
     "INITIAL",
     "WHOLE",
+    "by_weight",
     "effects_by_source",
     "elasticity",
     "jackknifed",
@@ -91,7 +92,9 @@ def margin_growth(logits: xr.DataArray, move: xr.DataArray) -> xr.DataArray:
     return step.integrate("time") / (margin.isel(time=-1) - margin.isel(time=0))
 
 
-def effects_by_source(kernels: xr.Dataset, window: int, steps: xr.Dataset | None = None) -> xr.Dataset:
+def effects_by_source(
+    kernels: xr.Dataset, window: int, steps: xr.Dataset | None = None, since: float | None = None
+) -> xr.Dataset:
     """Mean effects over time by where they come from, each a mean over groups and without each group in turn.
 
     Parameters
@@ -102,14 +105,17 @@ def effects_by_source(kernels: xr.Dataset, window: int, steps: xr.Dataset | None
         Of the filter that infers effects from logits, in iterations.
     steps : Dataset, optional
         Whole steps of the same trials.
+    since : float, optional
+        The first iteration that counts, by default that of :func:`start_of_signal`.
 
     Returns
     -------
     Dataset
         ``intra`` α and ``inter`` β over ``source``, ``model`` and ``of`` (0: all groups; then without each), per
-        iteration, from :func:`start_of_signal` on.
+        iteration; and ``own`` and ``others``, which are not divided by the margins (L) or the norm (I) of logits. These
+        are small at first, so that the first records carry most of a mean of α or β.
     """
-    late = slice(start_of_signal(kernels), None)
+    late = slice(start_of_signal(kernels) if since is None else since, None)
 
     def both(run: xr.Dataset, *names: str) -> list[xr.DataArray]:
         arrays = [run[name].astype(float).drop_vars("group", errors="ignore") for name in names]
@@ -123,7 +129,11 @@ def effects_by_source(kernels: xr.Dataset, window: int, steps: xr.Dataset | None
     found |= {FIRST_ORDER: effects.real_effects(logits, first), INITIAL: effects.real_effects(logits, initial)}
     if steps is not None:
         found[WHOLE] = effects.real_effects(*both(steps, "logits", "move"))
-    means_over_time = [one.sel(time=late).mean("time") for one in found.values()]
+    along_d = logits * (xr.DataArray(np.eye(k := logits.sizes["class"]), dims=("class", "logit")) - 1 / k)
+    of_models = [np.sqrt((logits**2).sum(["class", "logit"])), along_d.sum(["class", "logit"])]
+    size = xr.concat(of_models, xr.Variable("model", ["I", "L"]))
+    moved = [one.assign(own=one.intra * size, others=one.inter * size) for one in found.values()]
+    means_over_time = [one.sel(time=late).mean("time") for one in moved]
     joined = xr.concat(means_over_time, xr.Variable("source", list(found)), join="exact")
     return joined.rename(group="of")
 
@@ -151,6 +161,17 @@ def elasticity(effects_of: Mapping[str, xr.Dataset]) -> Estimate:
         for title, one in effects_of.items()
     }
     return stack(rows, along="data")
+
+
+def by_weight(effects_of: xr.Dataset) -> dict[str, Estimate]:
+    """β/α of whole steps by model, of :func:`effects_by_source` and of the moves themselves, with intervals."""
+
+    def share(model: str, own: str, others: str) -> Estimate:
+        one = effects_of.sel(source=WHOLE, model=model, drop=True)
+        return ratios(one, lambda at, _: at[others] / at[own], WHOLE)
+
+    weights = {"divided": ("intra", "inter"), "undivided": ("own", "others")}
+    return {f"{model}-model, {how}": share(model, *names) for model in "IL" for how, names in weights.items()}
 
 
 def sizes(effects_of: Mapping[str, xr.Dataset]) -> pd.DataFrame:

@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from deepmech.core.estimates import leave_one_out
+from deepmech.core.estimates import estimate, leave_one_out
 from deepmech.metrics.relaxation import decorrelation_time
+from deepmech_book.analysis.glass import ageing
 from deepmech_book.sweeps.glass.walks import PAPER_WINDOW
 
 
@@ -96,6 +97,22 @@ def table_of_errors(walked: Mapping[str, xr.Dataset], foretold: Mapping[str, xr.
     dims = ["seed", "temperature", "waiting"]
     means = {phase: errors_by_kind(run, foretold[phase]).mean(dims).to_series() for phase, run in walked.items()}
     return pd.DataFrame(means).rename_axis("foretold by")
+
+
+def left_over(walked: Mapping[str, xr.Dataset], foretold: Mapping[str, xr.Dataset]) -> pd.DataFrame:
+    """What forecasts leave over, where coldest: by how much τ₉₀ grows up to the last wait after which the records of
+    both see it, and how far mean squared displacements are foretold too large where records end."""
+    rows, theirs = {}, in_their_place(walked, foretold)
+    at, said = ageing.at_judged(walked), ageing.at_judged(theirs)
+    for phase, run in walked.items():
+        seen = np.flatnonzero(np.isfinite(at[phase].tau) & np.isfinite(said[phase].tau))
+        grown = {who: ageing.growth(one[phase].isel(waiting=seen)) for who, one in (("walks", at), ("forecasts", said))}
+        last = np.isfinite(run.msd) & ~np.isfinite(run.msd.shift(time=-1))
+        ratio = np.log((theirs[phase].msd / run.msd).where(last)).sel(temperature=run.temperature.min(), drop=True)
+        moved = estimate(ratio.mean(["time", "waiting"]), "seed", "symmetric").map(np.exp)
+        rows[phase] = {f"τ₉₀ of {who} grows by": str(one.ratio) for who, one in grown.items()}
+        rows[phase] |= {"between": grown["walks"].waits, "squared displacements, foretold by walked": str(moved)}
+    return pd.DataFrame(rows)
 
 
 def drawn(overlap: xr.DataArray, temperatures: Sequence[float]) -> xr.DataArray:

@@ -107,6 +107,17 @@ class NetworkDiagram:
         return self._beside(self._within_rows, lambda ranks, a, loss: ranks(loss, a), self._made["loss"])
 
     @cached_property
+    def falls_beside_accuracy(self) -> Estimate:
+        """As :attr:`falls_beside_loss`, with the accuracy on training samples as null: that loss is the last epoch's,
+        with dropout and wrong labels on, but load curves and this accuracy are of clean samples."""
+        return self._beside(self._over_all, lambda ranks, a, right: ranks(-right, a), self._made["accuracy_train"])
+
+    @cached_property
+    def falls_in_rows_beside_accuracy(self) -> Estimate:
+        """The same within a row, mean over rows."""
+        return self._beside(self._within_rows, lambda ranks, a, right: ranks(-right, a), self._made["accuracy_train"])
+
+    @cached_property
     def falls_among_fitted(self) -> Estimate:
         """As :attr:`falls_beside_loss`, over the cells whose networks all have every training sample right.
 
@@ -325,29 +336,48 @@ def table(made: Mapping[str, xr.Dataset]) -> pd.DataFrame:
 
 
 def against_rivals(made: Mapping[str, xr.Dataset]) -> pd.DataFrame:
-    """Whether the bend tells accuracy better than its rivals, by title of a finished sweep: yes, no, or "?".
+    """Whether the bend tells accuracy better than its rivals, by title of a finished sweep: yes, no, or "?",
+    and in brackets the rival's rank correlation.
 
     It is "?" where the 95 % interval of the difference between the two rank correlations holds 0.
 
-    Its rivals, over all cells and within rows, are those of :attr:`NetworkDiagram.falls_beside_loss` and of
-    :attr:`NetworkDiagram.falls`.
+    Its rivals, over all cells and within rows, are those of :attr:`NetworkDiagram.falls_beside_loss`,
+    :attr:`NetworkDiagram.falls_beside_accuracy` and :attr:`NetworkDiagram.falls`.
     """
     kinds = {
         "training loss": "falls_beside_loss",
         "training loss, within rows": "falls_in_rows_beside_loss",
+        "training accuracy": "falls_beside_accuracy",
+        "training accuracy, within rows": "falls_in_rows_beside_accuracy",
         "distance from the best noise": "falls",
         "that distance, within rows": "falls_in_rows",
     }
 
-    def word(found: Estimate) -> str:
-        low, high = found.difference or (np.nan, np.nan)
-        return "yes" if high < 0 else "no" if low > 0 else "?"
-
     rows = {}
     for title, one in made.items():
         diagram = NetworkDiagram(one)
-        rows[title.replace("_", " ")] = {kind: word(getattr(diagram, name)) for kind, name in kinds.items()}
+        found = {kind: getattr(diagram, name) for kind, name in kinds.items()}
+        rows[title.replace("_", " ")] = {k: f"{_better(f)} ({two_decimals(f.null)})" for k, f in found.items()}
     return pd.DataFrame(rows).T.rename_axis(columns="better than the")
+
+
+def _better(found: Estimate) -> str:
+    low, high = found.difference or (np.nan, np.nan)
+    return "yes" if high < 0 else "no" if low > 0 else "?"
+
+
+def beside_both(made: Mapping[str, xr.Dataset], falls: str) -> str:
+    """In which diagrams the bend tells accuracy better than each rival that sees training samples alone, in words.
+
+    ``falls`` is ``"falls"`` over all cells and ``"falls_in_rows"`` within rows.
+    """
+    told = []
+    for rival in ("loss", "accuracy"):
+        each = {name: _better(getattr(NetworkDiagram(one), f"{falls}_beside_{rival}")) for name, one in made.items()}
+        named = {how: [n.replace("_", " ") for n, word in each.items() if word == how] for how in ("yes", "no")}
+        better, worse = (f"{len(some)} of {len(each)} ({'; '.join(some) or 'none'})" for some in named.values())
+        told.append(f"Beside the training {rival} the bend is better in {better}, worse in {worse}.")
+    return " ".join(told)
 
 
 def without_input(made: xr.Dataset) -> xr.Dataset:

@@ -8,6 +8,7 @@ labels.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import xarray as xr
 
@@ -60,4 +61,7 @@ def sign(found: Runs) -> Measurement:
         at = one.sel(source=source, drop=True)
         return at.inter / at.intra
 
-    return _by_step(found, share)
+    (whole,) = (moves.by_weight(one) for one in found.values() if moves.WHOLE in one.source)
+    words = "; ".join(f"{name} {ratio}" for name, ratio in whole.items())
+    result = _by_step(found, share)
+    return replace(result, detail=f"Whole steps, divided by the size of logits and not: {words}. {result.detail}")

@@ -46,7 +46,7 @@ def below(estimated: Mapping[str, xr.Dataset], guessing: xr.Dataset) -> Measurem
     shares = xr.concat(
         [effect_curves.share_below(one) for one in estimated.values()], xr.Variable("images", list(estimated))
     )
-    return Measurement(shares, null=effect_curves.share_below(guessing))
+    return Measurement(shares, null=effect_curves.share_below(guessing), first_null=1.0)
 
 
 @measures("B.3.late")
@@ -77,8 +77,7 @@ def alike(photos: xr.Dataset, shapes: xr.Dataset, window: int) -> Measurement:
 
 @measures("B.3.wilder")
 def wilder(networks: xr.Dataset) -> Measurement:
-    """Fluctuation of α̂ over the first tenth of training, L-model by I-model; ``networks`` are sets of trials."""
+    """Fluctuation of α̂ over the first tenth of training, L-model by I-model, over sets; first null: the last tenth."""
     n = networks.sizes["time"] // 10
     early, late = (effect_curves.window_sensitivity(networks, 191, at) for at in (slice(n), slice(-n, None)))
-    words = f"Over the last tenth: {float(np.exp(late.mean())):.2f}."
-    return Measurement(estimate(early, "set", "symmetric").map(np.exp), detail=words)
+    return Measurement(estimate(early, "set", "symmetric").map(np.exp), first_null=float(np.exp(late.mean())))

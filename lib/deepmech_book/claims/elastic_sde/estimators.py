@@ -75,8 +75,7 @@ def growth(by_size: xr.Dataset) -> Measurement:
     noise, between = effect_curves.size_distances(effect_curves.gained(by_size.A))
     noise = noise.mean("per_class")
     small, large = (between.sel(pair=pair, drop=True) / noise for pair in ("80 and 4800", "480 and 4800"))
-    words = ", ".join(f"{float(large.sel(model=m)):.2f} ({m})" for m in MODELS)
-    return Measurement(small, detail=f"480 and 4,800 samples: {words}.")
+    return Measurement(small, first_null=large)
 
 
 Kinds = Mapping[str, tuple[xr.Dataset, xr.Dataset]]

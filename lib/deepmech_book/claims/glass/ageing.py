@@ -83,4 +83,5 @@ def no_ageing(runs: Runs) -> Measurement:
     rival = ageing.growth(at["underparameterised"].sel(waiting=found.waiting))
     one = ageing.growth(found)
     words = origins({"overparameterised": runs["overparameterised"]}, one.words)
-    return Measurement(one.ratio, null=rival.ratio.value, detail=words, not_testable=one.words if one.bound else None)
+    unseen = one.words if one.bound else None
+    return Measurement(one.ratio, null=rival.ratio.value, first_null=1.0, detail=words, not_testable=unseen)

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,9 @@ def _distances(walked: xr.Dataset, foretold: xr.Dataset) -> xr.DataArray:
 @measures("C.3.forecast.curves")
 def curves(walked: Runs, foretold: Runs) -> Measurement:
     """Distance of overlaps from the forecast's; the null: from those of free walks with the same noise."""
-    return _judged(walked, foretold, _distances, "free walk")
+    each = forecasts.left_over(walked, foretold).items()
+    words = " ".join(f"{p.capitalize()}: {', '.join(f'{what} {n}' for what, n in one.items())}." for p, one in each)
+    return replace(_judged(walked, foretold, _distances, "free walk"), detail=f"Left over where coldest. {words}")
 
 
 @measures("C.3.forecast.others")

@@ -23,7 +23,7 @@ def hot_is_gaussian(runs: Runs) -> Measurement:
     """α₂ when hottest, by phase; the null: half of the weights are kicked half as hard."""
     found = {phase: shapes.normal_when_hot(run) for phase, run in runs.items()}
     best = of_learnt_most(runs["regularised"], shapes.normal_when_hot)
-    return Measurement(stack(found, "phase"), null=shapes.HALF_AS_FAR, detail=origins(runs, best))
+    return Measurement(stack(found, "phase"), null=shapes.HALF_AS_FAR, first_null=0.0, detail=origins(runs, best))
 
 
 @measures_walks("C.7.cold_is_not")

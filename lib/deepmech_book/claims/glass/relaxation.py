@@ -27,7 +27,8 @@ def hot_is_free(runs: Runs) -> Measurement:
     """Largest distance of hot overlaps from those of free walks, by phase; the null: kicks half as hard."""
     found = {f"{p}, T = {t:g}": relaxation.distance_from_free(runs[p], t) for p, t in relaxation.HOT if p in runs}
     best = of_learnt_most(runs["regularised"], lambda run: relaxation.distance_from_free(run, 0.1))
-    return Measurement(stack(found, "phase"), null=relaxation.distance_of_kicks(0.5), detail=origins(runs, best))
+    return Measurement(stack(found, "phase"), null=relaxation.distance_of_kicks(0.5),
+                       first_null=0.0, detail=origins(runs, best))  # fmt: skip
 
 
 @measures_walks("C.2.cold_is_faster", early=True)
@@ -46,7 +47,7 @@ def hot_slope(runs: Runs) -> Measurement:
     """The power of T that τ₉₀ (after each wait) and τ_e follow where hot; where only the landscape moves weights, 0."""
     found = {name: one for phase, run in runs.items() for name, one in relaxation.hot_powers(run, phase).items()}
     best = of_learnt_most(runs["regularised"], lambda run: stack(relaxation.hot_powers(run, "regularised"), "phase"))
-    return Measurement(stack(found, "phase"), expected=-1.0, null=0.0, detail=origins(runs, best))
+    return Measurement(stack(found, "phase"), expected=-1.0, null=0.0, first_null=-1.0, detail=origins(runs, best))
 
 
 @measures_walks("C.3.cold_flat")

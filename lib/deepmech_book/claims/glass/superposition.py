@@ -31,27 +31,26 @@ def collapse(runs: Runs) -> Measurement:
     best = of_learnt_most(runs["regularised"], lambda run: Estimate(superposition.collapsed(run)[1].spread))
     words = origins({p: runs[p] for p in named}, f"Underparameterised: {under:.2g}.", best)
     measured, null = (xr.DataArray(list(one.values()), {"phase": named}, "phase") for one in (found, slides))
-    return Measurement(measured, null=null, detail=words)
+    return Measurement(measured, null=null, first_null=0.0, detail=words)
 
 
 @measures_walks("C.4.master_power")
 def master_power(regularised: xr.Dataset) -> Measurement:
-    """The power of time that the hottest overlap follows; the null: a steady slide over the same range."""
+    """The power of time that the hottest overlap follows; the null: a steady slide over the same range; first: free."""
     free, slide = superposition.powers_of_shapes(regularised)
     best = of_learnt_most(regularised, superposition.master_power)
-    words = origins(
-        {"regularised": regularised}, f"A free walk over the same range: {free:.2f}.".replace("-", "−"), best
-    )
-    return Measurement(superposition.master_power(regularised), expected=-0.5, null=slide, detail=words)
+    words = origins({"regularised": regularised}, best)
+    power = superposition.master_power(regularised)
+    return Measurement(power, expected=-0.5, null=slide, first_null=free, detail=words)
 
 
 @measures("C.4.last_power")
 def last_power(last: xr.Dataset) -> Measurement:
-    """The power of T that the last overlap follows; of weights that heat does not move 0."""
+    """The power of T that the last overlap follows; of weights that heat does not move 0; first: weight decay alone."""
     powers = superposition.last_powers(last)
-    others = ", ".join(f"{name} {powers[name].value:.3g}" for name in ("free walks", "weight decay alone"))
-    words = f"The same from equal places: {others}.".replace("-", "−")
-    return Measurement(powers["networks"], expected=-0.5, null=0.0, detail=words)
+    words = f"Free walks from equal places: {powers['free walks'].value:.3g}.".replace("-", "−")
+    first = powers["weight decay alone"]
+    return Measurement(powers["networks"], expected=-0.5, null=0.0, first_null=first, detail=words)
 
 
 @measures("C.4.well_explains")

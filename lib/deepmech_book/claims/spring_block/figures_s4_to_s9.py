@@ -17,7 +17,7 @@ from deepmech_book.analysis.nulls import beside_others
 from deepmech_book.analysis.spring_block import supplement
 from deepmech_book.analysis.spring_block.printed import beside_best_epoch, times_as_far
 from deepmech_book.analysis.spring_block.regimes import inside
-from deepmech_book.analysis.spring_block.summaries import NetworkDiagram, over_diagrams
+from deepmech_book.analysis.spring_block.summaries import NetworkDiagram, beside_both, over_diagrams
 from deepmech_book.analysis.spring_block.supplement import input_off
 from deepmech_book.claims.functions import Measurement, measures
 
@@ -33,13 +33,15 @@ def noise_bends(diagrams: Diagrams) -> Measurement:
 @measures("A.SM.accuracy_falls", "A.S7.b.accuracy_falls")
 def accuracy_falls(diagrams: Diagrams) -> Measurement:
     """Rank correlation of accuracy with the size of the curvature over the cells of every diagram."""
-    return Measurement(over_diagrams(diagrams, lambda one: one.falls_beside_loss))
+    found = over_diagrams(diagrams, lambda one: one.falls_beside_loss)
+    return Measurement(found, detail=beside_both(diagrams, "falls"))
 
 
 @measures("A.SM.accuracy_in_rows", "A.S7.b.accuracy_in_rows")
 def accuracy_in_rows(diagrams: Diagrams) -> Measurement:
     """The same within rows, mean over rows."""
-    return Measurement(over_diagrams(diagrams, lambda one: one.falls_in_rows_beside_loss))
+    found = over_diagrams(diagrams, lambda one: one.falls_in_rows_beside_loss)
+    return Measurement(found, detail=beside_both(diagrams, "falls_in_rows"))
 
 
 @measures("A.S7.linear_slow")

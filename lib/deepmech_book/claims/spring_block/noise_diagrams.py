@@ -13,7 +13,7 @@ import xarray as xr
 
 from deepmech.core.estimates import estimate
 from deepmech_book.analysis.spring_block.regimes import inside
-from deepmech_book.analysis.spring_block.summaries import STRAIGHT, NetworkDiagram, in_a_row, over_diagrams
+from deepmech_book.analysis.spring_block.summaries import STRAIGHT, NetworkDiagram, beside_both, in_a_row, over_diagrams
 from deepmech_book.claims.functions import Measurement, measures
 
 Panels = Mapping[str, xr.Dataset]
@@ -46,13 +46,15 @@ def convex_side(panels: Panels) -> Measurement:
 @measures("A.1.accuracy_falls")
 def accuracy_falls(panels: Panels) -> Measurement:
     """Rank correlation of accuracy with the size of the curvature over the cells of every diagram."""
-    return Measurement(over_diagrams(panels, lambda one: one.falls_beside_loss))
+    found = over_diagrams(panels, lambda one: one.falls_beside_loss)
+    return Measurement(found, detail=beside_both(panels, "falls"))
 
 
 @measures("A.1.accuracy_in_rows")
 def accuracy_in_rows(panels: Panels) -> Measurement:
     """The same within rows, mean over rows."""
-    return Measurement(over_diagrams(panels, lambda one: one.falls_in_rows_beside_loss))
+    found = over_diagrams(panels, lambda one: one.falls_in_rows_beside_loss)
+    return Measurement(found, detail=beside_both(panels, "falls_in_rows"))
 
 
 @measures("A.text.same_fit")

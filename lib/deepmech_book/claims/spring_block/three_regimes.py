@@ -37,8 +37,10 @@ def shapes(chains: xr.Dataset, networks: xr.Dataset) -> Measurement:
 def shared_noise(chains: xr.Dataset) -> Measurement:
     """Distance at the end of the mean load curves of one noise and of noises of their own; the null has no noise."""
     mean = chains["load_curve"].isel(time=-1, drop=True).mean("run")
-    apart = abs(mean.sel(kind=["shared", "none"]) - mean.sel(kind="own", drop=True)).max("block")
-    return Measurement(apart.sel(kind="shared", drop=True), null=apart.sel(kind="none", drop=True))
+    own, shared, none = (mean.sel(kind=kind, drop=True) for kind in ("own", "shared", "none"))
+    even = 1 - mean.block / mean.block.max()
+    apart, null, first = (abs(one - other).max("block") for one, other in ((shared, own), (none, own), (shared, even)))
+    return Measurement(apart, null=null, first_null=first)
 
 
 @measures("A.4.shared_fluctuations")
