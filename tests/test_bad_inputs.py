@@ -127,18 +127,6 @@ def test_the_field_its_value_and_the_remedy_are_named(call, words):
         call()
 
 
-def test_a_model_says_which_batch_it_does_not_take_and_its_own_fault_stays_its_own():
-    with pytest.raises(ValueError, match=r"load_curve: the model does not take this batch, \(8, 5\) float32: mat1"):
-        load_curve(NET, np.zeros((8, 5), np.float32), Y)
-
-    class Faulty(nn.Module):
-        def forward(self, x):
-            raise RuntimeError("no luck today")
-
-    with pytest.raises(RuntimeError, match="no luck today"):
-        load_curve(Faulty(), X, Y, layers=["output"])
-
-
 def test_missing_classes_of_a_log_are_named_before_anything_is_laid_out_for_them():
     with pytest.raises(ValueError, match="class 1, 2, 3, 4, 5 and 9,999,994 more of 10000001 has no sample") as error:
         el.class_means(LOG, DRAWN * 10_000_000)

@@ -14,7 +14,7 @@ from torch.nn import functional as F
 from deepmech.core.random import Stream
 from deepmech.metrics import separation
 
-N, WIDTH, CLASSES, TOKENS = 60, 8, 3, 5
+N, WIDTH, CLASSES, TOKENS, STEPS = 60, 8, 3, 5, 6
 
 
 def data_separation(features, labels, metric="D"):
@@ -166,3 +166,139 @@ class Sequence(nn.Module):
 
     def forward(self, x):
         return torch.sigmoid(self.act(self.rnn(x[:, None])[0][:, 0]))
+
+
+OF_MODULES = {
+    *("lstm", "gru", "sequence first", "batch first", "resnet", "highway", "windows", "views", "experts"),
+    "of parameters",
+}
+
+
+class Zoo(nn.Module):
+    """Samples (n, STEPS, WIDTH) through an architecture, each of whose hidden layers passes ``here``."""
+
+    def __init__(self, kind):
+        super().__init__()
+        self.kind, self.here = kind, nn.Identity()
+        self.a, self.b, self.c = (nn.Linear(WIDTH, WIDTH) for _ in "abc")
+        self.up, self.down, self.head = nn.Linear(WIDTH, 16), nn.Linear(16, WIDTH), nn.Linear(WIDTH, CLASSES)
+        self.act = nn.ReLU(inplace=True) if kind in OF_MODULES else None
+        self.sigmoid = nn.Sigmoid() if kind in ("silu of a module", "highway") else None
+        self.table, self.alpha = nn.Parameter(torch.ones(STEPS, WIDTH)), nn.Parameter(torch.ones(()))
+        self.cell = {"lstm": nn.LSTM, "gru": nn.GRU}.get(kind, nn.Identity)(WIDTH, WIDTH)
+        batch_first = kind == "batch first"
+        self.encoder = nn.TransformerEncoderLayer(WIDTH, 2, 16, activation="gelu", batch_first=batch_first)
+        self.conv, self.pool = nn.Conv2d(WIDTH, WIDTH, 3, 1, 1), nn.MaxPool2d(1)
+        self.embed = nn.Embedding(STEPS, WIDTH)
+
+    def forward(self, x):
+        return self.head(getattr(self, self.kind.replace(" ", "_"))(x))
+
+    def lstm(self, x):
+        return self.here(self.act(self.cell(x.transpose(0, 1))[0]))[-1]
+
+    gru = lstm
+
+    def sequence_first(self, x):
+        return self.here(self.act(self.a(self.encoder(x.transpose(0, 1))))).mean(0)
+
+    def batch_first(self, x):
+        return self.here(self.act(self.a(self.encoder(x)))).mean(1)
+
+    def resnet(self, x):
+        h = x.transpose(1, 2)[..., None]
+        for _ in range(2):
+            r = self.conv(self.here(self.act(self.conv(h))))
+            r += h
+            h = self.here(self.act(r))
+        return h.mean((2, 3))
+
+    def unet(self, x):
+        one = self.here(F.relu(self.a(x)))
+        low = self.here(F.elu(self.b(one[:, ::2])))
+        return torch.cat([one, low.repeat_interleave(2, 1)], 1).mean(1)
+
+    def by_hand(self, x, function):
+        return self.here(function(self.b(self.here(function(self.a(x)))))).mean(1)
+
+    def silu(self, x):
+        return self.by_hand(x, lambda z: z * torch.sigmoid(z))
+
+    def silu_of_a_module(self, x):
+        return self.by_hand(x, lambda z: self.sigmoid(1.702 * z) * z)
+
+    def mish(self, x):
+        return self.by_hand(x, lambda z: z * torch.tanh(F.softplus(z)))
+
+    def new_gelu(self, x):
+        return self.by_hand(x, new_gelu)
+
+    def erf(self, x):
+        return self.by_hand(x, lambda z: z * 0.5 * (1.0 + torch.erf(z / 2**0.5)))
+
+    def squared(self, x):
+        return self.by_hand(x, lambda z: F.relu(z) ** 2)
+
+    def leaky(self, x):
+        return self.by_hand(x, lambda z: F.relu(z) - 0.1 * F.relu(-z))
+
+    def swiglu(self, x):
+        return self.down(self.here(F.silu(self.up(x))) * self.up(x + 1)).mean(1)
+
+    def gru_by_hand(self, x):
+        h = x[:, 0]
+        for t in range(1, 3):
+            z, r = torch.sigmoid(self.up(x[:, t] + h)).chunk(2, 1)
+            h = (1 - z) * self.here(torch.tanh(self.a(x[:, t]) + r * self.b(h))) + z * h
+        return h
+
+    def highway(self, x):
+        for _ in range(2):
+            gate = self.sigmoid(self.b(x))
+            x = self.here(self.act(self.a(x))) * gate + x * (1 - gate)
+        return x.mean(1)
+
+    def windows(self, x):
+        w = F.gelu(self.up(x.reshape(-1, 2, WIDTH)))  # windows of two steps, folded into the batch
+        x = x + self.down(w).view_as(x) + torch.sigmoid(self.c(self.table))
+        return self.here(self.act(self.a(x))).mean(1)
+
+    def views(self, x):
+        h = torch.relu(self.a(torch.cat([x, -x])))
+        return self.here(self.act(self.b(h[: len(x)] + h[len(x) :]))).mean(1)
+
+    def experts(self, x):
+        out, chosen = torch.zeros_like(x), self.c(x).argmax(-1) % 3
+        for i, expert in enumerate((self.a, self.b, self.c)):
+            out[chosen == i] = torch.relu(expert(x[chosen == i]))
+        return self.here(self.act(self.a(x + out))).mean(1)
+
+    def of_parameters(self, x):
+        h = self.here(self.act(self.a(x + F.softplus(self.table)))) * torch.sigmoid(self.alpha)
+        return self.down(h.mean(1) @ torch.relu(self.up.weight).T)
+
+
+class Parts(Zoo):
+    """It returns its last features, and the logits."""
+
+    def forward(self, x):
+        h = self.silu(x)
+        return h, self.head(h)
+
+
+class GPT(Zoo):
+    """Token numbers and a mask, by keyword; a block's MLP with a function of its own."""
+
+    main_input_name = "input_ids"
+
+    def forward(self, *, input_ids, attention_mask):
+        h = self.embed(input_ids)
+        for _ in range(2):
+            mixed = h + (h * attention_mask[..., None]).cumsum(1)
+            h = mixed + self.down(self.here(new_gelu(self.up(mixed))))
+        return ModelOutput(hidden_states=h, logits=self.head(h.mean(1)))
+
+
+def new_gelu(x):
+    """As nanoGPT has it."""
+    return 0.5 * x * (1.0 + torch.tanh(0.7978845608 * (x + 0.044715 * torch.pow(x, 3.0))))

@@ -7,9 +7,7 @@ change is put back afterwards.
 from __future__ import annotations
 
 import copy
-import dis
 import inspect
-import os
 import random
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -25,7 +23,6 @@ from torch.utils.data import BatchSampler, DataLoader, Dataset, SequentialSample
 
 from deepmech.core import specs
 from deepmech.core.random import Stream
-from deepmech.metrics.layers import CallRecorder, LayerRecorder, stream
 from deepmech.metrics.separation import as_tensor, real_numbers, require_classes
 
 __all__ = [
@@ -39,7 +36,6 @@ LABELS = ("labels", "label", "y", "targets", "target")
 """Where a batch with names may have its labels; the first that is there counts."""
 
 _LARGEST_CACHE = 2**31  # bytes
-_TORCH = os.path.dirname(torch.__file__)
 
 
 @dataclass(frozen=True)
@@ -47,7 +43,7 @@ class SampleBatch:
     """A batch as it was given, what of it the model is called with, and its labels.
 
     Labels are one for each sample, or a function of the model's output and the batch; ``units`` are the objects that
-    samples show, one for each, or None.
+    samples show, one for each, or None. Samples lie along ``axis`` of tensors; None: the first of their number.
     """
 
     whole: Any
@@ -55,10 +51,13 @@ class SampleBatch:
     named: Mapping[str, Any]
     labels: Any
     units: Any = None
+    axis: int | None = None
 
     def __len__(self) -> int:
-        given = self.tensors() if callable(self.labels) else [self.labels]
-        return len(given[0]) if given else 0
+        if not callable(self.labels):
+            return len(self.labels)
+        given = self.tensors()
+        return given[0].shape[self.axis or 0] if given else 0
 
     def digest(self) -> bytes:
         """A few numbers of every sample, by which the same samples in the same order are known again."""
@@ -90,14 +89,28 @@ class SampleBatch:
         labels = self.labels if callable(self.labels) else self.labels[at]
         return SampleBatch(whole, args, named, labels, None if self.units is None else self.units[at])
 
-    def head(self) -> SampleBatch:
-        """Two samples of it, where there is one tensor only, of which the first axis must be that of samples."""
-        if len(self.args) == 1 and not self.named and isinstance(self.args[0], torch.Tensor):
-            return replace(self, args=(self.args[0][:2],))
-        return self
+    def some(self, at: np.ndarray) -> SampleBatch:
+        """The samples of these numbers; a ValueError if it cannot be divided."""
+        size, divided = len(self), []
+
+        def part(value: Any) -> Any:
+            if not isinstance(value, torch.Tensor | np.ndarray):
+                own = isinstance(value, tuple | list) and len(value) == size and isinstance(value[0], str)
+                return [value[i] for i in at] if own else _each(part, value)
+            for axis in (self.axis or 0, *range(value.ndim)):
+                if value.ndim > axis and value.shape[axis] == size:
+                    divided.append(value)
+                    return value[(slice(None),) * axis + (at,)]
+            return value
+
+        args, named = part(self.args), part(dict(self.named))
+        if not divided:
+            raise ValueError("load_curve: no tensor of the batch has the length of its labels")
+        labels = self.labels if callable(self.labels) else range(len(at))
+        return replace(self, whole=part(self.whole), args=args, named=named, labels=labels)
 
     def through(self, model: nn.Module, forward: Forward | None) -> Any:
-        """The model's output for this batch; a ValueError says so if the batch is not for this model."""
+        """What the model returns for this batch; a ValueError if its forward has other arguments."""
         if forward is None and (why := misfit(model.forward, *self.args, **self.named)):
             given = ", ".join([*(type(v).__name__ for v in self.args), *(f"{name}=…" for name in self.named)])
             raise ValueError(
@@ -105,49 +118,14 @@ class SampleBatch:
                 "forward=lambda model, batch: …"
             )
         try:
-            return _logits(model(*self.args, **self.named) if forward is None else forward(model, self.whole))
-        except (RuntimeError, IndexError, ValueError, AssertionError, TypeError) as error:
-            if not _is_torchs(error):  # the model's own fault
-                raise
+            return model(*self.args, **self.named) if forward is None else forward(model, self.whole)
+        except Exception as error:
             shapes = ", ".join(f"{tuple(v.shape)} {str(v.dtype).removeprefix('torch.')}" for v in self.tensors())
-            shapes = shapes or ", ".join(type(v).__name__ for v in (*self.args, *self.named.values()))
-            raise ValueError(
-                f"load_curve: the model does not take this batch, {shapes}: {str(error).strip().splitlines()[0]}. Give "
-                "x in the shape that it was made for (token numbers as whole ones, pixels and other quantities as real "
-                "ones, x / 255.), or say how to call it: forward=lambda model, batch: …."
-            ) from error
-
-
-def _logits(output: Any) -> Any:
-    """Of an output with fields, what a classifier is after: its logits, or the last features.
-
-    Of several outputs without names, the first that has more than one axis: a loss, which may stand before, has none.
-    """
-    if isinstance(output, torch.Tensor):
-        return output
-    fields = output if isinstance(output, Mapping) else getattr(output, "__dict__", {})
-    if isinstance(output, tuple | list):
-        fields = output._asdict() if hasattr(output, "_asdict") else dict(enumerate(output))
-    named = [v for k in ("logits", "last_hidden_state") if isinstance(v := fields.get(k), torch.Tensor)]
-    others = [v for v in fields.values() if isinstance(v, torch.Tensor) and v.ndim > 1]
-    return next(iter(named + others), stream(output))
-
-
-def _is_torchs(error: Exception) -> bool:
-    """Whether torch's code raised the error, and not for want of memory: a layer of the model refused its arguments."""
-    if isinstance(error, torch.OutOfMemoryError | NotImplementedError) or str(error).startswith("load_curve:"):
-        return False
-    last: Any = error.__traceback__
-    while last.tb_next is not None:
-        last = last.tb_next
-        if last.tb_frame.f_code is LayerRecorder._collect.__code__:  # what is made of a layer's output, as by pool
-            return False
-    code = last.tb_frame.f_code
-    # Or a function of torch's, which the recorder of calls has called, wherever the model calls it.
-    if code.co_filename.startswith(_TORCH) or code is CallRecorder.__torch_function__.__code__:
-        return True
-    # Or an operator of tensors, which has no frame: no raise of the last frame's own, which is the model's, made it.
-    return type(error) is RuntimeError and dis.opname[code.co_code[last.tb_lasti]] != "RAISE_VARARGS"
+            error.add_note(
+                f"load_curve: the batch was {shapes or type(self.whole).__name__}; of another form (token numbers are "
+                "whole, pixels real numbers, x / 255.) say how to call the model: forward=lambda model, batch: …"
+            )
+            raise
 
 
 def misfit(function: Callable[..., Any], *args: Any, **named: Any) -> str:
@@ -177,7 +155,10 @@ class Batches:
         Classes of the whole source, as far as it tells; None if it does not.
     """
 
-    def __init__(self, x: Any, y: Any, batch_size: int = 1024, n_samples: int | None = None, units: Any = None) -> None:
+    def __init__(
+        self, x: Any, y: Any, batch_size: int = 1024, n_samples: int | None = None, units: Any = None,
+        sample_axis: int | None = None,
+    ) -> None:  # fmt: skip
         specs.check_int("load_curve: batch_size", batch_size)
         if n_samples is not None:
             specs.check_int("load_curve: n_samples", n_samples, allowed="a whole number, at least 1, or None")
@@ -186,7 +167,10 @@ class Batches:
         if callable(y):
             allowed = "labels, or a function of the model's output and the batch"
             specs.check("load_curve: y", y, not misfit(y, 0, 0), allowed)
+        if sample_axis is not None:
+            specs.check_int("load_curve: sample_axis", sample_axis, 0)
         self.n_samples, self.batch_size, self.place, self.units = n_samples, batch_size, y, units
+        self.axis = sample_axis
         self.known: np.ndarray | None = None  # labels of arrays
         self.loader: Iterable[Any] | None = None
         self.taken = "all"
@@ -194,6 +178,9 @@ class Batches:
         within = y is None or isinstance(y, str | int) or callable(y)  # the labels are in the source, or made
         indexed = hasattr(x, "__getitem__") and hasattr(x, "__len__")
         if _is_array(x, within, callable(y)) or not (indexed or isinstance(x, Iterable | Dataset)):
+            specs.check(
+                "load_curve: sample_axis", sample_axis, not sample_axis, "0 of arrays, any of batches, [(x, y)]"
+            )
             self._take_arrays(x)
             return
         for name, given, held in (("y", None if within else y, "labels"), ("units", units, "units")):
@@ -268,7 +255,7 @@ class Batches:
     def _read(self, loader: Iterable[Any]) -> Iterator[SampleBatch]:
         n = 0
         for whole in loader:
-            batch = _split(whole, self.place, self.units)
+            batch = replace(_split(whole, self.place, self.units), axis=self.axis)
             if not len(batch):  # a last one may be empty
                 continue
             yield batch
@@ -444,21 +431,28 @@ def _array(what: str, x: Any) -> Any:
     return real_numbers(f"load_curve: {what}", x)
 
 
+def _each(function: Callable[[Any], Any], value: Any) -> Any:
+    """A tuple, list or mapping of the same class with a function of each part; anything else as it is."""
+    if isinstance(value, Mapping):
+        out: Any = copy.copy(value)  # of the same class: people write batch.input_ids, too
+        for name, part in value.items():
+            out[name] = function(part)
+        return out
+    if isinstance(value, tuple | list):
+        parts = [function(part) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+    return value
+
+
 def _copy_to(value: Any, device: torch.device, dtype: torch.dtype | None) -> Any:
     if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
         value = as_tensor(value)
     if isinstance(value, torch.Tensor):
         kind = dtype if dtype is not None and value.is_floating_point() else value.dtype
         return value.detach().to(device=device, dtype=kind, copy=True)  # a copy: the model may work in place
-    if isinstance(value, Mapping):
-        out: Any = copy.copy(value)
-        for name, part in value.items():
-            out[name] = _copy_to(part, device, dtype)
-        return out
-    if isinstance(value, tuple | list):
-        parts = [_copy_to(part, device, dtype) for part in value]
-        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
-    return value.to(device) if callable(getattr(value, "to", None)) else value
+    if isinstance(value, Mapping | tuple | list) or not callable(getattr(value, "to", None)):
+        return _each(partial(_copy_to, device=device, dtype=dtype), value)
+    return value.to(device)
 
 
 @contextmanager

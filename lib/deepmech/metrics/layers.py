@@ -6,20 +6,21 @@ import difflib
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Self
 
 import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
+from torch.utils.weak import WeakTensorKeyDictionary
 
 from deepmech.core import specs
 
 __all__ = [
-    "BEFORE", "BLOCKS", "CALL", "INPUT", "OUTPUT", "CallRecorder", "LayerRecorder", "Selection", "call_of",
-    "is_activation", "keep_features", "select_layers", "stream",
+    "BEFORE", "BLOCKS", "CALL", "INPUT", "OUTPUT", "CallRecorder", "LayerRecorder", "Pass", "Selection",
+    "call_of", "is_activation", "keep_features", "logits", "select_layers", "stream", "tensors_in",
 ]  # fmt: skip
 
 INPUT, OUTPUT = _ENDS = "input", "output"
@@ -42,25 +43,51 @@ _ACTIVATION_NAME = re.compile(
 )
 _NO_ACTIVATION = re.compile(r"linear|softmax|loss|norm|pool", re.I)
 _FUNCTIONS = {
-    *("relu", "relu_", "relu6", "leaky_relu", "leaky_relu_", "prelu", "rrelu", "elu", "elu_", "selu", "selu_", "celu"),
-    *("gelu", "silu", "mish", "glu", "tanh", "tanh_", "sigmoid", "sigmoid_", "hardtanh", "hardswish", "hardsigmoid"),
-    *("softplus", "softsign", "logsigmoid", "tanhshrink", "softshrink", "hardshrink", "threshold"),
+    *("relu", "relu6", "leaky_relu", "prelu", "rrelu", "elu", "selu", "celu", "gelu", "silu", "mish", "glu", "tanh"),
+    *("sigmoid", "hardtanh", "hardswish", "hardsigmoid", "softplus", "softsign", "logsigmoid", "tanhshrink"),
+    *("softshrink", "hardshrink", "threshold", "erf", "special_erf"),
 }
-_CLAMPS = {"clamp", "clamp_", "clamp_min", "clamp_min_", "clip", "clip_"}
-_PRODUCTS = {"mul", "mul_", "multiply", "multiply_", "__mul__", "__rmul__", "__imul__"}
+_CLAMPS = {"clamp", "clamp_min", "clamp_max", "clip"}
+_PRODUCTS = {"mul", "multiply"}
+_STEPS = _CLAMPS | {"pow", "square", "exp", "abs"}  # elementwise and not linear
+_ELEMENTWISE = _PRODUCTS | _STEPS | {"add", "sub", "subtract", "rsub", "div", "divide", "true_divide", "rdiv", "neg"}
+_COPIES = {"to", "float", "type_as", "contiguous", "clone", "reshape"}
+_ROWS = 4, 6  # samples of the two passes that tell which axis is theirs: even, since models pair them, too
 
 
 @dataclass(frozen=True)
 class Selection:
     """The layers of a curve by name; in words, what a layer is and what of the model they leave out.
 
-    ``blocks`` tells that they are blocks, whose outputs may be tuples.
+    ``blocks`` tells that they are blocks, of whose outputs ``pool`` gets the first. ``axes`` are those of the samples,
+    in what a layer returns and in what ``pool`` makes of it, where one is not the first.
     """
 
     names: tuple[str, ...]
     layers_are: str
     left_out: str = ""
     blocks: bool = False
+    axes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+
+    def without(self, left: Mapping[str, str]) -> Selection:
+        """All but these layers, which are not over samples, and why."""
+        why = _few([f"{name!r}{reason}" for name, reason in left.items()])
+        told = "; ".join(filter(None, [self.left_out, f"activations that are not over samples: {why}" if left else ""]))
+        return replace(self, names=tuple(n for n in self.names if n not in left), left_out=told)
+
+
+@dataclass(frozen=True)
+class Pass:
+    """A way through the model: of ``n`` samples, ``given`` as these tensors, ``main`` the first; the pool of layers."""
+
+    main: torch.Tensor | None
+    n: int
+    through: Callable[[], Any]
+    given: Sequence[torch.Tensor]
+    pool: Callable[[Any], Any] | None = None
+
+
+Batch = Callable[[int | None], Pass]
 
 
 def is_activation(module: nn.Module) -> bool:
@@ -81,15 +108,16 @@ def is_activation(module: nn.Module) -> bool:
 class CallRecorder(TorchFunctionMode):
     """Tells of calls in a forward pass, inside ``with``; afterwards all hooks are gone, also after an error.
 
-    Of modules, when they begin and when they end; and, with ``functions``, of activation functions outside of
-    activation modules. The name of such a call is that of the module around it and its own, ``"block1.relu()"``, or
-    ``"relu()"`` in the model itself. Calls of one name are numbered from 1.
+    Of modules, when they begin and when they end; and, with ``functions``, of activation functions and elementwise
+    arithmetic outside of activation modules. The name of such a call is that of the module around it and its own,
+    ``"block1.relu()"``, or ``"relu()"`` in the model itself. Calls of one name are numbered from 1.
     """
 
     def __init__(self, modules: Mapping[str, nn.Module], functions: bool = True) -> None:
         super().__init__()
         self.modules, self.functions = dict(modules), functions
         self.inside: list[str] = []
+        self.listening = True  # and not looking at what was heard, as by a pool, whose functions are not the model's
         self.counts = Counter[str]()  # of calls that have ended
         self._hooks = ExitStack()
 
@@ -99,8 +127,8 @@ class CallRecorder(TorchFunctionMode):
     def on_exit(self, name: str, number: int, args: tuple[Any, ...], result: Any) -> None:
         """A module, or a function, has returned this."""
 
-    def on_product(self, one: torch.Tensor, other: torch.Tensor) -> None:
-        """Two tensors were multiplied, number by number."""
+    def on_function(self, function: str, name: str, args: tuple[Any, ...], result: Any) -> None:
+        """Any function of torch has returned this; ``name`` is empty if the call has none."""
 
     def __enter__(self) -> Self:
         for name, module in self.modules.items():
@@ -118,7 +146,9 @@ class CallRecorder(TorchFunctionMode):
 
     def _begin(self, name: str, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.inside.append(name)
+        self.listening = False
         self.on_enter(name, self.counts[name] + 1, (*args, *kwargs.values()))
+        self.listening = True
 
     def _end(self, name: str, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         self.inside.pop()
@@ -126,19 +156,21 @@ class CallRecorder(TorchFunctionMode):
 
     def _ended(self, name: str, args: tuple[Any, ...], result: Any) -> None:
         self.counts[name] += 1
+        self.listening = False
         self.on_exit(name, self.counts[name], args, result)
+        self.listening = True
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result, kwargs = func(*args, **(kwargs or {})), kwargs or {}
-        function = getattr(func, "__name__", "").partition(".")[0]
-        if function in _PRODUCTS and len(args) == 2 and all(isinstance(a, torch.Tensor) for a in args):
-            self.on_product(*args)
-        if function in _FUNCTIONS or (function in _CLAMPS and _from_zero(args, kwargs)):
-            around = self.inside[-1] if self.inside else ""
-            # Of a parameter it makes another, no features.
-            of_features = not isinstance(_first(args), nn.Parameter)
-            if of_features and (not around or not is_activation(self.modules[around])):
-                self._ended(f"{around}.{function.removesuffix('_')}{CALL}".lstrip("."), args, result)
+        if not self.listening:
+            return result
+        function = getattr(func, "__name__", "").partition(".")[0].strip("_")
+        around, everything, name = self.inside[-1] if self.inside else "", (*args, *kwargs.values()), ""
+        if function in _FUNCTIONS | _ELEMENTWISE and not (around and is_activation(self.modules[around])):
+            name = f"{around}.{function}{CALL}".lstrip(".")
+            self._ended(name, everything, result)
+        is_relu = function in _CLAMPS and _from_zero(args, kwargs)
+        self.on_function("relu" if is_relu else function, name, everything, result)
         return result
 
 
@@ -154,12 +186,13 @@ class LayerRecorder(CallRecorder):
     A module that is called several times in a pass makes several layers, ``"name:1"``, ``"name:2"``, …
     """
 
-    def __init__(self, model: nn.Module, layers: Sequence[str]) -> None:
-        modules = {n: m for n, m in model.named_modules() if n}
+    def __init__(self, model: nn.Module, layers: Selection, lenient: bool = False) -> None:
+        modules, self.layers, self.lenient = {n: m for n, m in model.named_modules() if n}, layers, lenient
+        self.lost: dict[str, str] = {}  # layers that turn out not to be over samples, and why; an error if not lenient
         # Name in the result -> module and call; 0 is the only one.
-        self.wanted = {name: call_of(name, modules) for name in layers}
+        self.wanted = {name: call_of(name, modules) for name in layers.names}
         if BEFORE in self.wanted:
-            first, call = call_of(next(name for name in layers if name not in (*_ENDS, BEFORE)), modules)
+            first, call = call_of(next(name for name in layers.names if name not in (*_ENDS, BEFORE)), modules)
             self.wanted[BEFORE] = first, -max(call, 1)  # what enters a call has its number, less than zero
         self.names: dict[tuple[str, int], list[str]] = {}
         for name, (module, call) in self.wanted.items():
@@ -177,21 +210,20 @@ class LayerRecorder(CallRecorder):
         """
         before, self.counts = self.counts, Counter()
         self.n, self.collect, self.pool = n, collect, pool
+        self.listening = False
         self._pass_on(INPUT, 1, inputs)
+        self.listening = True
         output = through()
+        self.listening = False
         self._pass_on(OUTPUT, 1, output)
         for name, (module, call) in self.wanted.items():
             calls = 1 if module in _ENDS else self.counts[module]
             if abs(call) > calls or (call == 0 and calls != 1):
                 remedy = f"name its calls, {f'{module}:1'!r} to {f'{module}:{calls}'!r}" if calls else "leave it out"
-                raise ValueError(
-                    f"load_curve: layer {name!r}: {module!r} is called {calls} times in a forward pass: {remedy}"
-                )
-            if before.get(module, calls) != calls:
-                raise ValueError(
-                    f"load_curve: layer {module!r} is called {before[module]} times for one batch and {calls} times "
-                    "for another: name layers that every sample passes equally often"
-                )
+                self._lose(name, f": {module!r} is called {calls} times in a forward pass", f": {remedy}")
+            elif before.get(module, calls) != calls:
+                why = f": {module!r} is called {before[module]} times for one batch and {calls} times for another"
+                self._lose(name, why, ": name layers that every sample passes equally often")
         return output
 
     def kind(self, name: str) -> str:
@@ -202,18 +234,24 @@ class LayerRecorder(CallRecorder):
         return type(self.modules[at]).__name__ if at in self.modules else at.rpartition(".")[2]
 
     def on_enter(self, name: str, number: int, args: tuple[Any, ...]) -> None:
-        self._pass_on(name, -number, _first(args))
+        self._pass_on(name, -number, next(iter(tensors_in(args)), None))
 
     def on_exit(self, name: str, number: int, args: tuple[Any, ...], result: Any) -> None:
-        recurrent = isinstance(self.modules.get(name), nn.RNNBase) and self.pool is None
-        self._pass_on(name, number, stream(result) if recurrent else result)
+        self._pass_on(name, number, result)
 
     def _pass_on(self, module: str, call: int, value: Any) -> None:
         for name in self.names.get((module, call), ()):
-            self._collect(name, value)
+            if name not in self.lost:
+                self._collect(name, stream(value) if self.pool is None or self.layers.blocks else value)
+
+    def _lose(self, name: str, why: str, remedy: str) -> None:
+        if not self.lenient:
+            raise ValueError(f"load_curve: layer {name!r}{why}{remedy}")
+        self.lost[name] = why
 
     def _collect(self, name: str, value: Any) -> None:
-        value = value if self.pool is None else self.pool(value)
+        own, pooled = self.layers.axes.get(name, (0, 0))
+        value = value if self.pool is None else self.pool(_samples_first(value, own))
         tensor = isinstance(value, torch.Tensor)
         if not tensor or value.layout != torch.strided or value.is_quantized:
             kind = f"tensor of {value.dtype}, {value.layout}" if tensor else type(value).__name__
@@ -221,12 +259,82 @@ class LayerRecorder(CallRecorder):
                 f"load_curve: layer {name!r} {'is pooled to' if self.pool else 'returns'} a {kind}, "
                 "not a plain tensor; name a layer inside it, or take one out with pool="
             )
-        if value.ndim == 0 or value.shape[0] != self.n:
-            raise ValueError(
-                f"load_curve: layer {name!r} returns shape {tuple(value.shape)}, which has no sample axis: "
-                f"the first axis must have the length of the batch, {self.n}"
-            )
-        self.collect(name, value.reshape(self.n, -1))
+        if value.ndim <= pooled or value.shape[pooled] != self.n:
+            self._lose(name, f" has shape {tuple(value.shape)} of {self.n} samples", _REMEDY)
+        else:
+            self.collect(name, _samples_first(value, pooled).reshape(self.n, -1))
+
+
+_REMEDY = ": none of its axes is that of the samples; leave it out, or let pool= make (samples, …) of it"
+
+
+def _samples_first(value: Any, axis: int) -> Any:
+    return value.movedim(axis, 0) if axis and isinstance(value, torch.Tensor) else value
+
+
+class _Probe(LayerRecorder):
+    """Keeps what layers return, as it is."""
+
+    def _collect(self, name: str, value: Any) -> None:
+        self.collect(name, value)
+
+
+def _find_axes(
+    model: nn.Module, found: Selection, batch: Batch, sizes: Sequence[int | None], made: Mapping[str, bool] | None
+) -> Selection:
+    """The selection with the axes of samples: those whose lengths are the numbers of samples in both passes.
+
+    Layers without such an axis are left out, told by what they are ``made`` of: samples or parameters alone. Without
+    this somebody named the layers, and gets a ValueError.
+    """
+    named = made is None
+    seen: list[dict[str, Any]] = []
+    passes = [batch(size) for size in sizes]
+    for one in passes:
+        seen.append({})
+        with _Probe(model, found, lenient=True) as probe:
+            probe.run(one.main, one.n, one.through, seen[-1].__setitem__, one.pool)
+    n, pools = [one.n for one in passes], [one.pool for one in passes]
+    left, axes = {}, {}
+    for name in found.names:
+        values = [values.get(name) for values in seen]
+        if named and any(value is None for value in values):  # the pass of all samples says how often it is called
+            continue
+        (own, why), pooled = _axis(values, n), None
+        with suppress(*([] if named or own is not None else [Exception])):  # what is not over samples need not pool
+            pooled = [pool(_samples_first(v, own or 0)) for pool, v in zip(pools, values, strict=True) if pool]
+        last, why = _axis(pooled, n) if pooled else (own, why)
+        axes[name] = own or 0, last or 0
+        if last is None and why:
+            constant = len(sizes) > 1 and not (made or {}).get(name, True)
+            left[name] = " is a function of parameters alone" if constant else why
+    if named and left:
+        name, why = next(iter(left.items()))
+        raise ValueError(f"load_curve: layer {name!r}{why}{_REMEDY}")
+    return replace(found, axes=axes).without(left)
+
+
+def _axis(values: Sequence[Any], n: Sequence[int]) -> tuple[int | None, str]:
+    """The axis of the samples in what passes of so many returned, or None, and why; nothing of what is no tensor."""
+    if any(value is None for value in values):
+        return None, " is called for some samples only"
+    if not all(isinstance(value, torch.Tensor) for value in values):
+        return None, ""
+    one, *others = (tuple(value.shape) for value in values)
+    if not others:
+        at = [k for k, length in enumerate(one) if length == n[0]]
+        why = f" has shape {one} of {n[0]} samples, and the batch cannot be divided to see which axis is theirs"
+        return (at[0], "") if len(at) == 1 else (None, why)
+    if one == others[0]:
+        return None, f" has shape {one} for any number of samples"
+    if len(one) == len(others[0]):
+        moved = [(k, *pair) for k, pair in enumerate(zip(one, others[0], strict=True)) if pair[0] != pair[1]]
+        k, *pair = moved[0]
+        if len(moved) == 1 and pair == list(n):
+            return k, ""
+        if len(moved) == 1 and pair[0] % n[0] == 0 and pair[0] * n[1] == pair[1] * n[0]:
+            return None, f" has {pair[0] // n[0]} rows of each sample in one axis"
+    return None, f" has shape {one} of {n[0]} samples and {others[0]} of {n[1]}"
 
 
 def keep_features(into: dict[str, torch.Tensor]) -> Callable[[str, torch.Tensor], None]:
@@ -240,20 +348,20 @@ def keep_features(into: dict[str, torch.Tensor]) -> Callable[[str, torch.Tensor]
 
 @dataclass(eq=False)
 class _Call:
-    """The end of a call of a module, or of an activation function."""
+    """The end of a call of a module, or of an activation function or a step around one."""
 
     name: str
     number: int
-    first: Any  # tensor among its arguments
-    result: Any
+    takes_all: bool  # whether its first tensor is the input
     inside: tuple[str, ...]  # modules around it
-    version: int  # of the result, at that time
-    gate: int = 0  # positions of the features that it is multiplied into, if it has fewer numbers than they
-
-    @property
-    def positions(self) -> int:
-        """Over how many places its result extends."""
-        return self.result.shape[2:].numel() if isinstance(self.result, torch.Tensor) else 0
+    active: bool = False  # an activation, or the end of a function that one is part of
+    of_samples: bool = True  # and not of parameters alone
+    result: Any = None  # of an activation
+    version: int = 0  # of the result, at that time
+    whole: _Call | None = None  # the function that it is part of
+    ends: bool = False  # such a function
+    gate: bool = False  # whether it scales features
+    uses: list[_Call | None] = field(default_factory=list)  # activations made of it; None is the output
 
     def makes(self, output: Any) -> bool:
         """Whether its result, which nobody has overwritten, is this output: as it is, reshaped or copied."""
@@ -267,27 +375,89 @@ class _Call:
         return same and bool((own.reshape(-1) == output.reshape(-1)).all())
 
 
-class _CallTable(CallRecorder):
-    """Writes down all calls of one pass, in the order in which they end."""
+@dataclass(frozen=True)
+class _Trace:
+    """What a tensor is made of: number by number of one tensor, with which activations; of which activations at all."""
 
-    def __init__(self, modules: Mapping[str, nn.Module], run: Callable[[], Any], main: torch.Tensor | None) -> None:
+    root: object
+    calls: tuple[_Call, ...] = ()
+    sources: frozenset[_Call] = frozenset()
+
+
+class _CallTable(CallRecorder):
+    """Writes down all calls of one pass, in the order in which they end, and what tensors are made of."""
+
+    def __init__(self, modules: Mapping[str, nn.Module], one: Pass) -> None:
         super().__init__(modules)
-        self.main = main
+        self.main = one.main
         self.calls: list[_Call] = []
+        self.traces: Any = WeakTensorKeyDictionary()
+        for given in one.given:
+            self.traces[given] = _Trace(object())
         with self:
-            self.output = stream(run())
+            self.output = stream(one.through())
+        for call in self._of(self.output).sources:
+            call.uses.append(None)
+        self.active = [call for call in self.calls if call.active and not call.whole]
+
+    def _of(self, tensor: Any) -> _Trace:
+        return self.traces.get(tensor, _Trace(None)) if isinstance(tensor, torch.Tensor) else _Trace(None)
 
     def on_exit(self, name: str, number: int, args: tuple[Any, ...], result: Any) -> None:
-        self.calls.append(_Call(name, number, _first(args), result, tuple(self.inside), _version(result)))
+        first = next(iter(tensors_in(args)), None)
+        self.calls.append(_Call(name, number, _is_all(first, self.main), tuple(self.inside)))
+        if name in self.modules and is_activation(self.modules[name]):
+            self._activate(self._of(first), result)
 
-    def on_product(self, one: torch.Tensor, other: torch.Tensor) -> None:
-        """Mark calls whose result, one number for many, scales features."""
+    def _activate(self, of: _Trace, result: Any, parts: Sequence[_Call] = ()) -> None:
+        """The last call is an activation, of a tensor with this trace, or the end of a function with these parts."""
+        call = self.calls[-1]
+        call.active, call.of_samples, call.ends = True, of.root is not None, bool(parts)
+        call.result, call.version = result, _version(result)
+        for source in of.sources:
+            source.uses.append(call)
+        for part in parts:
+            part.whole = call
+        if call.of_samples and isinstance(result, torch.Tensor):
+            kept = tuple(c for c in of.calls if c not in parts)
+            self.traces[result] = _Trace(of.root, (*kept, call), frozenset([call]))
+
+    def on_function(self, function: str, name: str, args: tuple[Any, ...], result: Any) -> None:
+        tensors = tensors_in(args)
+        if function in _FUNCTIONS:
+            if name:
+                self._activate(self._of(tensors[0]), result)
+            return
+        known = [t for t in tensors if self._of(t).root is not None]
+        traces = [self._of(t) for t in known]
+        sources = frozenset[_Call]().union(*(t.sources for t in traces))
+        for made in tensors_in(result) if known else ():
+            calls = tuple(dict.fromkeys(call for t in traces for call in t.calls))
+            alike = len({t.root for t in traces}) == 1
+            if name and alike:
+                self.traces[made] = _Trace(traces[0].root, calls, sources)
+                parts = calls if len(traces) > 1 else calls[-1:] if function in _STEPS else ()
+                if parts:
+                    self._activate(self.traces[made], made, parts)
+            elif name:
+                if function in _PRODUCTS:
+                    self._scale(*known)
+                self.traces[made] = _Trace(object(), (), sources)
+            else:
+                copied = function in _COPIES or _shares(made, known[0])
+                same = copied and made.shape == known[0].shape
+                self.traces[made] = _Trace(
+                    traces[0].root if same else object(), traces[0].calls if copied else (), sources
+                )
+
+    def _scale(self, one: torch.Tensor, other: torch.Tensor) -> None:
+        """Mark what scales features in a product of two tensors: sigmoids, and what has fewer numbers than they."""
         for small, large in ((one, other), (other, one)):
-            for call in reversed(self.calls):
-                if isinstance(call.result, torch.Tensor) and _shares(call.result, small):
-                    features = large.shape[:1] == call.result.shape[:1] and not isinstance(large, nn.Parameter)
-                    if features and call.result.numel() < large.numel():
-                        call.gate = large.shape[2:].numel()
+            for call in self._of(small).calls[-1:]:
+                around = [type(self.modules[n]).__name__ for n in (*call.inside[-1:], call.name) if n in self.modules]
+                bounded = "sigmoid" in " ".join([*around, call.name.rpartition(".")[2]]).lower()
+                n = min(call.result.numel(), small.numel())  # one was expanded, or is a part
+                call.gate |= large.shape[:1] == small.shape[:1] and n < large.numel() + bounded
 
     def named(self, keep: Callable[[_Call], bool]) -> list[str]:
         """Calls by the names of layers, with the number of the call where there are several."""
@@ -295,34 +465,42 @@ class _CallTable(CallRecorder):
         return [f"{call.name}:{call.number}" if self.counts[call.name] > 1 else call.name for call in calls]
 
 
-def select_layers(
-    model: nn.Module,
-    layers: Sequence[str] | str | None,
-    run: Callable[[], Any],
-    main: torch.Tensor | None,
-) -> Selection:
+def select_layers(model: nn.Module, layers: Sequence[str] | str | None, batch: Batch) -> Selection:
     """The layers of a load curve: names, ``"blocks"``, or None for the input and all activations.
 
-    ``run`` takes one batch, whose main tensor is ``main``, through the model. A ValueError for names that are not
-    there, whole numbers as a layer, and if nothing is found.
+    ``batch`` makes passes of so many samples, or of all (None). A ValueError for names that are not there, whole
+    numbers as a layer, and if nothing is found.
     """
     modules = {name: module for name, module in model.named_modules() if name}
     if layers is not None and layers != BLOCKS:
         _check_names(layers, modules)
+    sizes: Sequence[int | None] = _ROWS
+    try:
+        for size in sizes:
+            batch(size).through()
+    except Exception:  # of a batch that cannot be divided; if it is not for this model, the whole one says so
+        sizes = [None]
+    if layers is not None and layers != BLOCKS:
+        main = batch(sizes[0]).main
         if INPUT in layers and (main is None or not main.is_floating_point()):
             raise ValueError(
                 f"load_curve: layer {INPUT!r}: the input is of type {getattr(main, 'dtype', None)}. The distance "
                 f"between two token numbers means nothing: leave {INPUT!r} out, and begin with the embedding. (Whole "
                 "numbers that are quantities, such as pixels: give them as floating point numbers.)"
             )
-        return Selection(tuple(layers), "as named", blocks=BEFORE in layers)
-    table = _CallTable(modules, run, main)
-    if modules and not table.calls:
+        found = Selection(tuple(layers), "as named", blocks=BEFORE in layers)
+        return _find_axes(model, found, batch, sizes, None)
+    table = _CallTable(modules, batch(sizes[0]))
+    if modules and not any(call.active or call.name in modules for call in table.calls):
         raise ValueError(
             "load_curve: no module of the model was called, and no activation: let forward call it, "
             "forward=lambda model, batch: model(…)"
         )
-    return (_blocks if layers else _default)(table)
+    made = dict(zip(table.named(lambda call: True), (call.of_samples for call in table.calls), strict=True))
+    found = _find_axes(model, (_blocks if layers else _default)(table), batch, sizes, made)
+    if not set(found.names) - {INPUT, BEFORE}:
+        raise ValueError(f"load_curve: {found.left_out}: name other layers, or let pool= make (samples, …) of them")
+    return found
 
 
 def _default(seen: _CallTable) -> Selection:
@@ -332,10 +510,9 @@ def _default(seen: _CallTable) -> Selection:
     silent = [f"{name!r} ({type(modules[name]).__name__})" for name in modules if name in active - seen.counts.keys()]
     real = main is not None and main.is_floating_point()
     kinds = _NORMALISATIONS if real else (nn.Embedding, nn.EmbeddingBag)
-    calls = [call for call in seen.calls if call.name.endswith(CALL) or call.name in active]
-    last = [call for call in calls if call.makes(seen.output)]
-    gates = _gates([call for call in calls if call not in last], seen)
-    found = seen.named(lambda call: call in calls and call not in last and call not in gates)
+    last = [call for call in seen.active if call.makes(seen.output)]
+    gates = [call for call in _gates(seen) if call not in last]
+    found = seen.named(lambda call: call in seen.active and call not in last and call not in gates)
     ends = [INPUT] if real else []
     made, scaled = (specs.join_repr(seen.named(some.__contains__)) for some in (last, gates))
     if not found:
@@ -346,46 +523,36 @@ def _default(seen: _CallTable) -> Selection:
             "load_curve: this model has no activation to choose by default; give layers='blocks', or name the layers, "
             f"layers={[*ends, *own]}, say; there are {_listing(modules)}{only}"
         )
-    first = seen.named(lambda call: isinstance(modules.get(call.name), kinds) and _is_all(call.first, main))
+    first = seen.named(lambda call: isinstance(modules.get(call.name), kinds) and call.takes_all)
     # What a curve over activations leaves out: those inside of modules that compute out of sight.
-    recurrent = [name for name, module in modules.items() if name in seen.counts and isinstance(module, nn.RNNBase)]
+    recurrent = [n for n, m in modules.items() if n in seen.counts and isinstance(m, nn.RNNBase | nn.RNNCellBase)]
     left_out = [f"activations that are never called: {_few(silent)}"] if silent else []
     if recurrent:
         places = ", ".join(f"{type(modules[n]).__name__} {n!r}" for n in recurrent[: specs.FEW])
         left_out.append(
             f"what {places} computes inside is out of sight and left out, beside {len(found)} activations: "
-            f"layers=[…, {recurrent[0]!r}, …] takes what it returns"
+            f"layers=[…, {seen.named(lambda call: call.name == recurrent[0])[0]!r}, …] takes what it returns"
         )
     begin = "what a first normalisation or embedding makes of the input" if first else "the input" if real else ""
     words = [", then ".join(filter(None, [begin, "each activation in the order of calls"]))]
     words += [f"without {made}, which makes the output"] if last else []
     words += [f"without gates, which scale features: {scaled}"] if gates else []
+    by_hand = specs.join_repr(seen.named(lambda call: call.ends and call in seen.active))
+    words += [f"functions written by hand where they end: {by_hand}"] if by_hand else []
     return Selection((*(first or ends), *found), "; ".join(words), "; ".join(left_out))
 
 
-def _gates(calls: Sequence[_Call], seen: _CallTable) -> list[_Call]:
-    """Of activations those that only make numbers by which features are scaled, as in squeeze-and-excitation.
+def _gates(seen: _CallTable) -> list[_Call]:
+    """Of activations those by which features are scaled, and those that only make such gates.
 
-    A gate, or a module around it alone, is multiplied into features of more numbers than it has; with one that has a
-    single position, and features of many, go the activations of a single position that come right before it. Modules
-    of a class that holds nothing else somewhere hold nothing else anywhere: features of a single position have as many
-    numbers as their gates.
+    A gate is multiplied, number by number, into features that it is not a function of, and is a sigmoid or has fewer
+    numbers than they.
     """
-    around = {call.name: call.gate for call in seen.calls if call.gate}
-    alone = {name for name in around if len({call.name for call in calls if name in call.inside}) == 1}
     found: list[_Call] = []
-    for at, call in enumerate(calls):
-        if gate := call.gate or max((around[name] for name in call.inside if name in alone), default=0):
+    for call in reversed(seen.active):
+        if call.gate or (call.uses and all(use is not None and (use.whole or use) in found for use in call.uses)):
             found.append(call)
-            before = at - 1
-            while gate > call.positions == 1 and before >= 0 and calls[before].positions == 1:
-                found.append(calls[before])
-                before -= 1
-    kinds = {call: [type(seen.modules[name]) for name in call.inside] for call in calls}
-    kind = {call: own[-1] for call, of in kinds.items() if (own := [k for k in of if k not in _CONTAINERS])}
-    only = {kind[call] for call in found if call in kind}
-    only -= {of for call, of in kind.items() if call not in found and call.positions > 1}
-    return [call for call in calls if call in found or kind.get(call) in only]
+    return found
 
 
 def _few(names: Sequence[str]) -> str:
@@ -445,9 +612,39 @@ def stream(output: Any) -> Any:
     return output
 
 
-def _first(args: tuple[Any, ...]) -> Any:
-    """The first tensor among arguments, or within one of them."""
-    return next((v for v in map(stream, args) if isinstance(v, torch.Tensor)), None)
+def logits(output: Any, classes: int) -> tuple[Any, str]:
+    """Of an output of several parts, what a classifier is after, and which part it is.
+
+    Its logits or last features by name, or its one tensor with more than one axis, as a loss has not, or else the one
+    with as many columns as there are classes.
+    """
+    if isinstance(output, torch.Tensor):
+        return output, ""
+    fields = output if isinstance(output, Mapping) else getattr(output, "__dict__", {})
+    if isinstance(output, tuple | list):
+        fields = output._asdict() if hasattr(output, "_asdict") else dict(enumerate(output))
+    parts = {name: v for name, v in fields.items() if isinstance(v, torch.Tensor) and v.ndim > 1}
+    fit = [name for name in ("logits", "last_hidden_state") if name in parts][:1] or list(parts)
+    if len(fit) > 1:
+        fit = [name for name, part in parts.items() if part.ndim == 2 and part.shape[1] == classes]
+    if len(fit) == 1:
+        return parts[fit[0]], f"part {fit[0]!r} of {len(fields)}" if len(fields) > 1 else ""
+    if not parts:
+        return stream(output), ""
+    shapes = ", ".join(f"{name!r} {tuple(part.shape)}" for name, part in parts.items())
+    raise ValueError(
+        f"load_curve: the model returns {shapes}; as many columns as there are classes, {classes or 'not known'}, have "
+        f"{len(fit) or 'none'} of them: say which is the output, forward=lambda model, batch: model(…)[…]"
+    )
+
+
+def tensors_in(value: Any) -> list[torch.Tensor]:
+    """All tensors in tuples, lists and mappings."""
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, tuple | list):
+        return [tensor for part in value for tensor in tensors_in(part)]
+    return [value] if isinstance(value, torch.Tensor) else []
 
 
 def call_of(name: str, modules: Mapping[str, nn.Module]) -> tuple[str, int]:

@@ -6,7 +6,7 @@ import copy
 import zlib
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any, Self, get_args
 
@@ -21,6 +21,7 @@ from deepmech.metrics.evaluation import (
     ClassIndex,
     Forward,
     SampleBatch,
+    class_names,
     evaluation,
     loader_state,
     misfit,
@@ -28,7 +29,17 @@ from deepmech.metrics.evaluation import (
     unwrap,
 )
 from deepmech.metrics.groups import GROUPS, GroupAssigner, GroupMoments
-from deepmech.metrics.layers import BLOCKS, LayerRecorder, Selection, keep_features, select_layers, stream
+from deepmech.metrics.layers import (
+    BLOCKS,
+    OUTPUT,
+    LayerRecorder,
+    Pass,
+    Selection,
+    keep_features,
+    logits,
+    select_layers,
+    tensors_in,
+)
 from deepmech.metrics.separation import ClassMoments, Metric, NotFiniteError, separation_ceiling
 
 __all__ = ["LoadCurve", "PartialWarning", "load_curve", "masked_mean_pool", "mean_pool", "predicted_labels"]
@@ -62,6 +73,7 @@ def load_curve(
     stratified: bool = False,
     units: Any = None,
     standardise: bool = False,
+    sample_axis: int | None = None,
 ) -> xr.DataArray:
     """Data separation of each layer of a torch model (paper A, Fig. 1): its load curve.
 
@@ -84,24 +96,28 @@ def load_curve(
         labels: :func:`predicted_labels`, or any function of output and batch.
     layers : list of str or ``"blocks"``, optional
         Names out of ``model.named_modules()``, in the order wanted; ``"input"`` stands for the input itself and
-        ``"output"`` for what the model returns (of an output with fields, its logits; of several outputs, the first
-        that has more than one axis, as a loss has not). ``"blocks"`` finds blocks that
-        are repeated, such as those of a ResNet or a transformer, and runs over what enters the first and what each
-        returns. By default as paper A measures: first the input, or the output of a normalisation layer if the model
-        applies one directly to it (for token numbers, of the embedding); then every activation, a module of torch's or
-        by its name of somebody else's, or a function (``F.relu`` in module ``fc``: ``"fc.relu()"``), in the order of
-        their calls, hence before dropout. Left out are the output, which is what the model returns, however it was
-        made, also by an activation; gates, which only scale features; and activations that are never called. The
-        result says so in ``layers_are``. What is called several times in a pass is
-        several layers: ``"act:1"``, ``"act:2"``, … in the order of calls.
+        ``"output"`` for what the model returns (of several parts its ``logits`` or ``last_hidden_state``, the only one
+        with more than one axis, or the one with a column for each class; ``forward`` says it otherwise). Of a layer
+        that returns several tensors it is the first. ``"blocks"`` finds blocks that are repeated, such as those of a
+        ResNet or a transformer, and runs over what enters the first and what each returns. By default as paper A
+        measures: first the input, or the output of a normalisation layer if the model applies one directly to it (for
+        token numbers, of the embedding); then every activation, a module of torch's or by its name of somebody else's,
+        or a function (``F.relu`` in module ``fc``: ``"fc.relu()"``), in the order of their calls, hence before dropout.
+        An activation that is combined with the tensor it was made of, x·sigmoid(x), or raised to a power, is part of a
+        function, which is measured where it ends: ``"fc.mul()"``. Left out are the output, which is what the model
+        returns, however it was made, also by an activation; gates, which are multiplied into other features and are
+        sigmoids or smaller than those; what is not over samples, such as a table of positions, windows folded into the
+        batch, or experts that see some samples; and activations that are never called. The result says so in
+        ``layers_are`` and ``left_out``. What is called several times in a pass is several layers: ``"act:1"``,
+        ``"act:2"``, … in the order of calls.
     metric : str
         ``"D"`` or ``"D_hat"``.
     batch_size : int
         Samples per forward pass; changes memory and rounding only. A loader has its own.
     pool : callable, optional
-        Applied to what each layer returns, the input included, before it is measured: for example
-        :func:`mean_pool`, or ``lambda h: h[:, 0]`` for the class token of a sequence. A function of two arguments
-        also gets the batch, with its masks: :func:`masked_mean_pool`.
+        Applied to what each layer returns, samples first, the input included, before it is measured: for example
+        :func:`mean_pool`, or ``lambda h: h[:, 0]`` for the class token of a sequence. A function of two arguments also
+        gets the batch, with its masks: :func:`masked_mean_pool`.
     forward : callable, optional
         How to call the model, if not with the batch without its labels: ``lambda model, batch: model(batch["image"])``.
         The batch is on the model's device.
@@ -126,6 +142,9 @@ def load_curve(
         object of each sample, (n,), whole numbers or words; of batches, the name or the number of the entry that holds
         it. Samples of a unit are not independent, and all go to one group; debiasing, too, counts what units scatter
         by. Without it intervals of m equal views of each object are √m times too narrow.
+    sample_axis : int, optional
+        Of batches, the axis of the samples in the input, 1 for (steps, samples, features). By default the one that is
+        as long as the labels; of two, that along which the model takes entries one by one.
     standardise : bool
         Divide each feature by its standard deviation over the samples, so that D does not depend on the scales of
         features; of D alone. exp(−D) is then the mean share of a feature's variance that lies between classes, over
@@ -150,14 +169,15 @@ def load_curve(
     ------
     ValueError
         For unknown layer names; a layer that is never called; a plain name of a layer that is called more than once per
-        pass; an output that is not a tensor or has no sample axis; whole numbers, such as token numbers, as a layer;
-        values that are not finite (the layer is named); a class without samples; a batch that the model does not take.
+        pass; a layer that is named and is not over samples; several outputs of which not one has a column for each
+        class; whole numbers, such as token numbers, as a layer; values that are not finite (the layer is named); a
+        class without samples. Errors of the model pass, with a note.
 
     Warns
     -----
     PartialWarning
-        If the default leaves out what an ``nn.LSTM`` computes inside, or activations that are never called; if the
-        first samples of a source are not of all of its classes, or are sorted by class.
+        If the default leaves out what an ``nn.LSTM`` computes inside, activations that are never called or not over
+        samples; if the first samples of a source are not of all of its classes, or are sorted by class.
 
     Examples
     --------
@@ -172,7 +192,7 @@ def load_curve(
     >>> bool(np.allclose(load_curve(model, loader), curve, atol=1e-5))
     True
     """
-    batches = Batches(x, y, batch_size, n_samples, units)
+    batches = Batches(x, y, batch_size, n_samples, units, sample_axis)
     curve = LoadCurve(
         model, layers, metric, pool=pool, forward=forward, debias=debias, groups=groups,
         stratified=stratified, standardise=standardise,
@@ -238,6 +258,8 @@ class _State:
     notes: dict[str, Any] = field(default_factory=dict)  # attributes of the result
     last: int = -1  # class of the last sample
     changes: int = 0  # how often the class changed from one sample to the next
+    columns: int = 0  # of the output, if labels tell of so many classes
+    output: str = ""  # which part of what the model returns it is
     predicted: bool = False
     by_units: bool = False
 
@@ -279,12 +301,12 @@ class LoadCurve:
         """Forget all samples."""
         self.state = _State(ClassIndex(), GroupAssigner(self.how.groups, self.how.stratified))
 
-    def update(self, x: Any, y: Any = None, units: Any = None) -> Self:
+    def update(self, x: Any, y: Any = None, units: Any = None, sample_axis: int | None = None) -> Self:
         """Take samples through the model: a batch or a whole loader, as for :func:`load_curve`.
 
         After an error everything is as it was before.
         """
-        batches = x if isinstance(x, Batches) else Batches(x, y, units=units)
+        batches = x if isinstance(x, Batches) else Batches(x, y, units=units, sample_axis=sample_axis)
         before, self.state = self.state, copy.deepcopy(self.state)
         try:
             self._take(batches)
@@ -304,18 +326,29 @@ class LoadCurve:
             state.classes = ClassIndex(batches.known)
         device, dtype = _place(model)
         probe: LayerRecorder | None = None
+        chosen = not isinstance(self.how.layers, list)
         with evaluation(model), loader_state(batches.loader), ExitStack() as stack:
             for batch in batches:
                 state.samples += len(batch)
                 state.order = zlib.crc32(batch.digest(), state.order)
                 batch = batch.to(device, dtype)
+                state.columns = batches.classes_known or max(state.columns, _columns(batch))
                 if probe is None:
                     found = self._select(model, batch, device)
-                    probe = stack.enter_context(LayerRecorder(model, found.names))
-                self._through(model, batch, probe, found)
+                    probe = stack.enter_context(LayerRecorder(model, found, lenient=chosen))
+                self._through(model, batch, probe)
         if probe is not None:
-            state.layer = {name: probe.kind(name) for name in probe.wanted}
-            words = {"left_out": found.left_out, "stream": int(found.blocks), "layers_are": found.layers_are}
+            if probe.lost:
+                found = found.without(probe.lost)
+                _warn(found.left_out)
+                self.selection = found, tuple(name for name, _ in model.named_modules())
+            state.layer = {name: probe.kind(name) for name in found.names}
+            words = {
+                "output": state.output,
+                "left_out": found.left_out,
+                "stream": int(found.blocks),
+                "layers_are": found.layers_are,
+            }
             state.notes = {name: word for name, word in words.items() if word}
         self._note_source(batches)
 
@@ -338,34 +371,69 @@ class LoadCurve:
         modules = tuple(name for name, _ in model.named_modules())
         if self.selection is None or self.selection[1] != modules:
 
-            def choose(some: SampleBatch) -> Selection:
-                look = some.to(device, None)  # a copy: the model may work in place
-                run = partial(look.through, model, self.how.forward)
-                return select_layers(model, self.how.layers, run, look.main(model))
+            def some(n: int | None) -> Pass:
+                # From all over the batch, repeated if it has fewer; a copy, since the model may work in place.
+                rows = None if n is None else np.arange(n) * max(1, len(batch) // n) % len(batch)
+                part = (batch if rows is None else batch.some(rows)).to(device, None)
+                given = tensors_in([part.whole, part.args, part.named])
 
-            found: Selection | None = None
-            with evaluation(model):  # what is measured must not depend on whether somebody looked before
-                with suppress(ValueError, RuntimeError, IndexError):  # a whole batch, if need be, says why
-                    found = choose(batch.head())
-                found = found or choose(batch)
+                def through() -> Any:  # each as if nobody had looked before
+                    with evaluation(model):
+                        return self._output(model, part)
+
+                return Pass(part.main(model), len(part), through, given, self._pool(part))
+
+            batch = self._with_axis(model, batch)
+            found = select_layers(model, self.how.layers, some)
             if found.left_out:
                 _warn(found.left_out)
             self.selection = found, modules
         return self.selection[0]
 
-    def _through(self, model: nn.Module, batch: SampleBatch, probe: LayerRecorder, found: Selection) -> None:
-        """One batch through the model, and what its layers return to their moments."""
+    def _with_axis(self, model: nn.Module, batch: SampleBatch) -> SampleBatch:
+        """The axis of its samples, where the first two of its input are as long: that whose entries go alone.
+
+        What comes of the last samples is the same without those before them, which is not so of steps in time.
+        """
+        main = batch.main(model)
+        if batch.axis is not None or main is None or main.ndim < 2 or not len(batch) == len(main) == main.shape[1]:
+            return batch
+        for axis in (0, 1):
+            told = replace(batch, axis=axis)
+            with suppress(Exception), evaluation(model):  # what cannot be divided so
+                parts = [told.some(np.arange(start, 6)).to(main.device, None) for start in (0, 2)]
+                six, last = (next(iter(tensors_in(self._output(model, part)))) for part in parts)
+                at = [k for k, pair in enumerate(zip(six.shape, last.shape, strict=True)) if pair == (6, 4)]
+                if any(torch.allclose(six.narrow(k, 2, 4), last, 1e-3, 1e-4) for k in at):
+                    return told
+        return batch
+
+    def _output(self, model: nn.Module, batch: SampleBatch) -> Any:
+        """What the model returns; if it is looked at, of several parts the logits."""
+        output = batch.through(model, self.how.forward)
+        if isinstance(self.how.layers, list) and OUTPUT not in self.how.layers and not callable(batch.labels):
+            return output
+        output, part = logits(output, self.state.columns)
+        if self.state.output not in ("", part):
+            raise ValueError(
+                f"load_curve: the output was {self.state.output}, by the classes seen so far, and is now {part}: say "
+                "which it is, forward=lambda model, batch: model(…)[…]"
+            )
+        self.state.output = part
+        return output
+
+    def _pool(self, batch: SampleBatch) -> Callable[[Any], Any] | None:
+        """The pool of this batch's layers."""
         pool = self.how.pool
         with_batch = pool is not None and misfit(pool, 0)  # it asks for a second argument
+        return (lambda output: pool(output, batch.whole)) if pool is not None and with_batch else pool
 
-        def pooled(output: Any) -> Any:
-            output = stream(output) if found.blocks else output
-            return output if pool is None else pool(output, batch.whole) if with_batch else pool(output)
-
+    def _through(self, model: nn.Module, batch: SampleBatch, probe: LayerRecorder) -> None:
+        """One batch through the model, and what its layers return to their moments."""
         main = batch.main(model)
         run = partial(
-            probe.run, torch.zeros(0) if main is None else main, len(batch),
-            partial(batch.through, model, self.how.forward), pool=pooled if pool is not None or found.blocks else None,
+            probe.run, torch.zeros(0) if main is None else main, len(batch), partial(self._output, model, batch),
+            pool=self._pool(batch),
         )  # fmt: skip
         if callable(batch.labels):
             self.state.predicted = True
@@ -561,6 +629,14 @@ def _place(model: nn.Module) -> tuple[torch.device, torch.dtype | None]:
         )
     dtype = next((p.dtype for p in parameters.values() if p.is_floating_point()), None)
     return next((p.device for p in parameters.values()), torch.device("cpu")), dtype
+
+
+def _columns(batch: SampleBatch) -> int:
+    """How many classes its labels tell of: numbers 0 … K − 1, or words; 0 of labels that the model makes."""
+    if callable(batch.labels):
+        return 0
+    names = class_names(batch.labels)
+    return int(names.max()) + 1 if names.dtype.kind in "iu" else len(np.unique(names))
 
 
 def _warn(message: str) -> None:

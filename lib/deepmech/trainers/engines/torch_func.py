@@ -23,7 +23,7 @@ from torch import nn
 from torch.func import functional_call, stack_module_state, vmap
 
 from deepmech.core.random import BatchedStream, Stream
-from deepmech.metrics.layers import LayerRecorder, keep_features, select_layers
+from deepmech.metrics.layers import LayerRecorder, Pass, Selection, keep_features, select_layers
 from deepmech.trainers.modules import GENERATORS, Dropout, LeakyReLU, Network, build_network, draw_from, dropouts
 from deepmech.trainers.rules import LOSSES, OPTIMIZERS, Loss
 from deepmech.trainers.run import check_cancelled
@@ -282,7 +282,7 @@ class TorchEnsemble:
         self.members, self.shared = list(members), shared
         self.dtype, self.device = shared["dtype"], shared["x"].device
         self.layers = None if layers is None else list(layers)
-        self.chosen: tuple[str, ...] | None = None
+        self.chosen: Selection | None = None
         modules = [self.module(m, shared) for m in members]
         first, n = members[0].training, len(shared["x"])
         if isinstance(members[0].network, FactoryNetwork):
@@ -346,11 +346,16 @@ class TorchEnsemble:
             *layers, output = module(inputs, every=True)
             return [h.flatten(1) for h in layers], output
         if self.chosen is None:
-            self.chosen = select_layers(module, self.layers, lambda: module(inputs.clone()), inputs).names
+
+            def some(n: int | None) -> Pass:
+                part = inputs if n is None else inputs[torch.arange(n) % len(inputs)].clone()
+                return Pass(part, len(part), lambda: module(part.clone()), [part])
+
+            self.chosen = select_layers(module, self.layers, some)
         seen: dict[str, torch.Tensor] = {}
         with LayerRecorder(module, self.chosen) as probed:
             output = probed.run(inputs, len(inputs), lambda: module(inputs.clone()), keep_features(seen))
-        return {name: seen[name] for name in self.chosen}, output
+        return {name: seen[name] for name in self.chosen.names}, output
 
     def _column(self, values: Sequence[float]) -> torch.Tensor:
         """One number per member, shape (members, 1)."""
