@@ -132,8 +132,8 @@ def effects_by_source(
     along_d = logits * (xr.DataArray(np.eye(k := logits.sizes["class"]), dims=("class", "logit")) - 1 / k)
     of_models = [np.sqrt((logits**2).sum(["class", "logit"])), along_d.sum(["class", "logit"])]
     size = xr.concat(of_models, xr.Variable("model", ["I", "L"]))
-    moved = [one.assign(own=one.intra * size, others=one.inter * size) for one in found.values()]
-    means_over_time = [one.sel(time=late).mean("time") for one in moved]
+    moved: list[xr.Dataset] = [one.assign(own=one.intra * size, others=one.inter * size) for one in found.values()]
+    means_over_time: list[xr.Dataset] = [one.sel(time=late).mean("time") for one in moved]
     joined = xr.concat(means_over_time, xr.Variable("source", list(found)), join="exact")
     return joined.rename(group="of")
 
