@@ -130,10 +130,10 @@ def effects_by_source(
     if steps is not None:
         found[WHOLE] = effects.real_effects(*both(steps, "logits", "move"))
     along_d = logits * (xr.DataArray(np.eye(k := logits.sizes["class"]), dims=("class", "logit")) - 1 / k)
-    of_models = [np.sqrt((logits**2).sum(["class", "logit"])), along_d.sum(["class", "logit"])]
+    of_models: list[xr.DataArray] = [np.sqrt((logits**2).sum(["class", "logit"])), along_d.sum(["class", "logit"])]
     size = xr.concat(of_models, xr.Variable("model", ["I", "L"]))
-    moved: list[xr.Dataset] = [one.assign(own=one.intra * size, others=one.inter * size) for one in found.values()]
-    means_over_time: list[xr.Dataset] = [one.sel(time=late).mean("time") for one in moved]
+    moved = [one.assign(own=one.intra * size, others=one.inter * size) for one in found.values()]
+    means_over_time = [one.sel(time=late).mean("time") for one in moved]
     joined = xr.concat(means_over_time, xr.Variable("source", list(found)), join="exact")
     return joined.rename(group="of")
 
