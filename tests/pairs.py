@@ -60,7 +60,8 @@ class Pair:
         self.usual = usual if isinstance(usual, dict) else dict.fromkeys(panels, usual)
         self.reach = reach if isinstance(reach, dict) else dict.fromkeys(panels, reach)
         self.rival = rival and self.claim.against is not None
-        self.interval = claim not in SHIPPED or SHIPPED[claim].low is not None  # one that is new has to have one
+        row = SHIPPED.get(claim)  # one that is new, or that what ships cannot decide, has to have an interval
+        self.interval = row is None or row.measured is None or row.low is not None
         known = expected if isinstance(expected, dict) else dict.fromkeys(panels, expected)
         region = {p: self.claim.rule.region(None if (e := known[p]) is None else np.array(e)) for p in panels}
         self.middle = {panel: np.mean(ends) for panel, ends in region.items()}

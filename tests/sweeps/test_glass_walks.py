@@ -12,7 +12,8 @@ from deepmech.core.random import Stream
 from deepmech.data.catalogue import state
 from deepmech.sweeps import run
 from deepmech_book.analysis.glass import phases, transitions
-from deepmech_book.sweeps.glass import minima, preparation, walks
+from deepmech_book.glass.experiments import experiment
+from deepmech_book.sweeps.glass import minima, walks
 from deepmech_book.sweeps.glass.data import binary
 
 SMALL = {"name": "digits", "n_data": 300}
@@ -145,7 +146,8 @@ def test_places_of_both_transitions_on_made_up_losses():
 
 
 def test_walks_begin_where_training_for_that_length_ends():
-    sweep = preparation.standard("digits", 200, [50, 400], 2, 300, [0, 100])
+    cells, size = {"sgd_steps": [50, 400], "seed": range(2)}, {"dataset": "digits", "n_data": 200}
+    sweep = experiment("glass-preparation", cells, **size, steps=300, waiting=(0, 100))
     made = run(sweep)
     assert made.overlap.dims == ("sgd_steps", "seed", "waiting", "time", "chi") and not made.diverged.any()
     rest = prepare(

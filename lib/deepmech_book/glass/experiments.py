@@ -8,15 +8,23 @@ from deepmech_book.sweeps.glass import walks
 from deepmech_book.sweeps.glass.data import fingerprint
 
 
-def walked(dataset="mnist", n_data=60_000, phase="regularised", **fixed):
+def walked(dataset="mnist", n_data=60_000, phase="regularised", whiten=None, per_decade=8, **fixed):
     """A row of networks that walk; what it does not say is the paper's of its phase, times are those of the record."""
     kind = walks.paper_networks(phase, dataset)
-    data = {"name": dataset, "n_data": n_data, "whiten": walks.SETTINGS[dataset]["whiten"]}
+    whiten = walks.SETTINGS[dataset]["whiten"] if whiten is None else whiten
+    data = {"name": dataset, "n_data": n_data, "whiten": whiten}
     like = {"width": walks.width_for(kind, n_data), "regularisation": kind["regularisation"]}
     fixed = {**like, "preparation": walks.PREPARATION, **fixed}
-    fixed["times"] = log_times(fixed["steps"] - min(fixed["waiting"]), 8).tolist()
+    fixed["times"] = log_times(fixed["steps"] - min(fixed["waiting"]), per_decade).tolist()
     fixed |= {"data": data, "waiting": list(fixed["waiting"]), "chi": [kind["chi"] * f for f in (1 / 7, 1, 7)]}
     return {"name": f"{{}}-{dataset}", "compute": "glass.walks", "fixed": fixed, "data": fingerprint(**data)}
+
+
+def rested(**fixed):
+    """A row of networks that are trained for several lengths, and then walk without noise."""
+    row = walked(per_decade=12, **fixed)
+    del row["fixed"]["preparation"]
+    return row | {"compute": "glass.preparation"}
 
 
 def cooled(waiting, steps):
@@ -27,6 +35,18 @@ def cooled(waiting, steps):
 
 BATCHES = {"batch_size": (1, 8, 32, 128)}
 LONG = {"steps": 1_000_000, "waiting": (20_000,)}
+LENGTHS = (420, 4_200, 42_000, 300_000, 1_260_000, 4_200_000)
+"""Steps of stochastic gradient descent at the program's μ = 1e-3. At P_D = 60,000 its parameter file's 500 epochs are
+300,000 of them (μt = 300), the 7,000 epochs of the paper's text 4,200,000 (μt = 4,200)."""
+FEW = (0.01, 1e-3, 1e-4, 1e-6, 0.0)
+SIZES = {
+    2000: (FEW, 24, 30_000, (10_000,)),
+    4000: ((1.0, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-6, 1e-8, 0.0), 12, 120_000, (10_000, 20_000, 50_000, 100_000)),
+    8000: (FEW, 12, 20_000, (10_000,)),
+    16_000: (FEW, 6, 20_000, (10_000,)),
+    60_000: ((0.1, *FEW[:4], 1e-8, 0.0), 4, 12_500, (10_000,)),
+}
+"""Temperatures, networks, steps and waits of regularised networks with whitened inputs, by number of samples."""
 EXPERIMENTS: dict[str, experiments.Row] = {
     "glass-former": (
         cooled,
@@ -35,5 +55,22 @@ EXPERIMENTS: dict[str, experiments.Row] = {
     ),
     "glass-batches": (walked, {"seed": range(2), **BATCHES}, LONG),
     "glass-batches-free": (walked, {"seed": range(1), **BATCHES}, {**LONG, "regularisation": 0.0}),
+    "glass-preparation": (
+        rested,
+        {"sgd_steps": LENGTHS, "seed": range(12)},
+        {"n_data": 8000, "whiten": False, "steps": 100_000, "waiting": (0, 20_000)},
+    ),
+    "glass-paper": (
+        walked,
+        {"seed": range(1), "temperature": (0.1, 0.01, 1e-3, 0.0)},
+        {"steps": 100_000, "waiting": (20_000,)},
+    ),
 }
+for n, (temperatures, n_seeds, steps, waiting) in SIZES.items():
+    size = {"n_data": n, "steps": steps, "waiting": waiting}
+    EXPERIMENTS[f"glass-scaling-{n}"] = (
+        walked,
+        {"seed": range(n_seeds), "temperature": temperatures},
+        {**size, "whiten": True, "preparation": walks.WHITENED["regularised"]},
+    )
 experiment = partial(experiments.experiment, EXPERIMENTS)

@@ -28,10 +28,7 @@ def test_hot_times_follow_free_walks_and_cold_ones_do_not_depend_on_temperature(
     assert "ten times slower" in relaxation.cold_over_rest(FREE)[0].reason
 
 
-def test_times_in_the_finest_window_and_in_all():
-    tables = relaxation.times_by_window(SLIDING)
-    assert list(tables) == list(CHI)
-    xr.testing.assert_identical(tables[CHI[2]], relaxation.finest_times(SLIDING))
+def test_free_walks_are_as_fast_as_themselves_in_the_finest_window():
     assert relaxation.cold_over_free(FREE, 1e-3).value.values == pytest.approx(1, abs=0.02)
 
 
@@ -136,15 +133,6 @@ def test_who_has_learnt():
     assert relaxation.learnt(run).seed.values.tolist() == [0, 1, 3]
 
 
-def test_the_crossover_of_sliding_weights_falls_as_one_over_chi():
-    tables = {chi: phases.times(SLIDING, i) for i, chi in enumerate(CHI)}
-    found = relaxation.crossover_power(tables)
-    assert found.value == pytest.approx(-1, abs=0.01) and found.low - 0.02 < -1 < found.high + 0.02
-    stars = [float(part.split()[0]) for part in relaxation.list_crossovers(tables).split(", ")]
-    assert stars[1] / stars[2] == pytest.approx(7, rel=0.05)
-    assert "fewer than two windows" in relaxation.crossover_power({300.0: tables[300.0]}).reason
-
-
 def test_e_fold_times_go_as_free_walks_where_hot():
     for run in (sliding_run(times=LONG), sliding_run(speed=0.0, times=LONG)):
         assert relaxation.e_fold_power(run).value == pytest.approx(-1, abs=0.05)
@@ -154,20 +142,6 @@ def test_both_clocks_stand_beside_one_another():
     found = relaxation.times_by_clock(trained(0.5))
     assert found.tau.dims == ("kind", "length") and found.sizes["kind"] == 6
     assert found.kind.values[0] == r"$\chi$ = 42.9, $t_w$ = 10,000"
-
-
-@pytest.mark.parametrize("n_seeds", [4, 6])
-def test_the_ratio_of_two_times_at_rest(n_seeds):
-    slow = phases.times(sliding_run(1e-7 / 3, n_seeds=n_seeds))
-    found = relaxation.ratio_at_rest(slow, TABLE)
-    assert found.value == pytest.approx(3, rel=0.01) and found.low < 3 < found.high
-    back = relaxation.ratio_at_rest(TABLE, slow)
-    assert back.value == pytest.approx(1 / found.value) and back.low == pytest.approx(1 / found.high)
-
-
-def test_a_prefactor_is_one_number():
-    assert relaxation.prefactor(phases.times(FREE), 0.1).value == pytest.approx(1, abs=0.01)
-    assert isinstance(relaxation.prefactor(TABLE, 0.1).value, float)
 
 
 def test_the_overlap_of_a_walk_counts_all_weights_and_its_free_walk_has_its_window():

@@ -195,7 +195,11 @@ def beside(tables: Mapping[Hashable, xr.Dataset], name: str) -> xr.Dataset:
     joined = xr.concat([t.drop_dims("seed") for t in tables.values()], over(name, list(tables)), join="outer")
     joined = joined.sel(temperature=joined.temperature > 0).sortby("temperature")
     elsewhere = (joined.free * joined.temperature).median("temperature") / joined.temperature
-    return joined.assign(free=joined.free.fillna(elsewhere))
+    temperature = joined.temperature.assign_attrs(
+        long_name="temperature $T$ (of the paper, at $P_D$ = 60,000)", units="1"
+    )
+    tau = joined.tau.assign_attrs(long_name=r"decorrelation time $\tau_{90}$", units="steps")
+    return joined.assign(tau=tau, free=joined.free.fillna(elsewhere)).assign_coords(temperature=temperature)
 
 
 def panels(curves: Mapping[str, xr.DataArray], along: str = "phase") -> xr.DataArray:

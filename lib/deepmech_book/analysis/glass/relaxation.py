@@ -7,7 +7,6 @@ the same ``without`` each run (``seed``), and the times ``free`` and ``free_with
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -22,7 +21,6 @@ __all__ = [
     "HOT",
     "cold_over_free",
     "cold_over_rest",
-    "crossover_power",
     "distance_from_free",
     "distance_of_kicks",
     "e_fold_power",
@@ -31,19 +29,15 @@ __all__ = [
     "hot_powers",
     "largest_power",
     "learnt",
-    "list_crossovers",
     "loss_drift",
     "loss_history",
     "overall_power",
     "overlap_of_walk",
-    "prefactor",
-    "ratio_at_rest",
     "second_steps",
     "successive_powers",
     "temperature_powers",
     "times_by_clock",
     "times_by_training",
-    "times_by_window",
     "training_power",
 ]
 
@@ -116,11 +110,6 @@ def cold_over_free(run: xr.Dataset, temperature: float) -> Estimate:
 def finest_times(run: xr.Dataset) -> xr.Dataset:
     """:func:`~deepmech_book.analysis.glass.phases.times` in a window seven times as fine as the paper's."""
     return phases.times(run, walks.FINE_WINDOW)
-
-
-def times_by_window(run: xr.Dataset) -> dict[float, xr.Dataset]:
-    """χ -> times in the window of that χ (Fig. A1)."""
-    return {float(chi): phases.times(run, i) for i, chi in enumerate(run.chi)}
 
 
 def hot_power(table: xr.Dataset) -> Estimate:
@@ -266,30 +255,6 @@ def training_power(table: xr.Dataset, first: float) -> Estimate:
     return jackknife(*powers, over="seed", scatter="symmetric")
 
 
-def crossover_power(tables: Mapping[float, xr.Dataset]) -> Estimate:
-    """The power of χ that T* follows (Fig. A1), where a free walk takes as long as the landscape.
-
-    Of weights that slide at a steady pace it is -1: the window ε = σ/χ is left after a time in proportion to ε, and by
-    a free walk to ε².
-
-    Parameters
-    ----------
-    tables : mapping of float to Dataset
-        χ -> times over ``temperature`` in the window of that χ; those in which T* is not seen are left out.
-    """
-    seen = {chi: table for chi, table in tables.items() if regimes.crossover(table) > 0}
-    if len(seen) < 2:
-        return unknown("the landscape's own time was seen for fewer than two windows")
-    stars = np.array([regimes.crossover(table) for table in seen.values()])
-    without = np.array([regimes.crossover_without(table) for table in seen.values()])
-    return regimes.power(np.array(list(seen)), stars, without.T)
-
-
-def list_crossovers(tables: Mapping[float, xr.Dataset]) -> str:
-    """T* in each window of :func:`crossover_power`, in words; 0 where it is not seen."""
-    return ", ".join(f"{regimes.crossover(table):.2g} at χ = {chi:.3g}" for chi, table in tables.items())
-
-
 def e_fold_power(run: xr.Dataset) -> Estimate:
     """The power of T that τ_e, the time in which the overlap falls to 1/e, follows where hot (Fig. A4(a-c)).
 
@@ -306,29 +271,6 @@ def e_fold_power(run: xr.Dataset) -> Estimate:
     """
     table = phases.times(run, level=np.exp(-1))
     return regimes.power_of_temperature(regimes.select_hot(table, regimes.time_within_record(run, table)))
-
-
-def prefactor(table: xr.Dataset, temperature: float) -> Estimate:
-    """τ₉₀ over the exact time of free walks (Eq. 6) at one temperature: 1 of a free walk."""
-    return regimes.over_free(table.sel(temperature=[temperature])).map(lambda end: end.item())
-
-
-def ratio_at_rest(table: xr.Dataset, other: xr.Dataset) -> Estimate:
-    """τ₉₀ at T = 0 of one table over that of another, of independent runs.
-
-    Parameters
-    ----------
-    table, other : Dataset
-        Times over ``temperature``, T = 0 among them; numbers of runs may differ.
-    """
-
-    def logs(one: xr.Dataset) -> tuple[float, Any]:
-        rest = one.sel(temperature=0.0)
-        return float(np.log(rest.tau)), np.log(rest.without.values)
-
-    (above, above_without), (below, below_without) = logs(table), logs(other)
-    found = jackknife(above - below, above_without - below, above - below_without, scatter="symmetric")
-    return found.map(np.exp)
 
 
 def loss_drift(run: xr.Dataset) -> Estimate:
