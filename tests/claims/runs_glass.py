@@ -163,30 +163,6 @@ def motilities_of(run, *parts):
     return run.assign(motility=(run.motility.dims, counts))
 
 
-def survey(**changes):
-    """A glass that undoes every kick but the longest, and a network that keeps half of each."""
-    kicks, seeds, directions = [0.001, 0.01, 0.3], 2, 3
-    strays = np.array([[1e-6, 1e-6, 1.0], [0.5, 0.5, 0.5]])
-    grid = np.linspace(0, 1, 101)
-    places = np.array([[0.0, 4.0, 0.0], [0.0, -1.0, 0.0]])
-    paths = np.broadcast_to(np.stack([places, places / 2], 1)[:, None], (2, seeds, 2, 3))
-    both = ("system", "seed")
-    data = {
-        "strays": ((*both, "direction", "kick"), np.broadcast_to(strays[:, None, None], (2, seeds, directions, 3))),
-        "curvature": ((*both, "probability"), np.broadcast_to([np.ones(101), grid], (seeds, 2, 101)).swapaxes(0, 1)),
-        "near": ((*both, "path", "place"), paths),
-        "far": ((*both, "path", "place"), 10 * paths),
-        "gained": (both, np.full((2, seeds), 20.0)),
-        "n_coordinates": (both, [[450, 450], [1000, 1000]]),
-        "hop": ((*both, "leg"), np.broadcast_to([0.1, 0.2], (2, seeds, 2))),
-        "roundness": (both, [[0.5, 0.5], [0.01, 0.01]]),
-        "flat": (both, np.full((2, seeds), 0.25)),
-        "left_out": (both, np.zeros((2, seeds), int)),
-    }
-    coords = {"system": ["glass", "network"], "kick": kicks, "path": ["straight", "relaxed"], "probability": grid}
-    return xr.Dataset(data, coords).assign(**changes)
-
-
 def falling(places, decays=(0.001, 0.01, 0.02, 0.05)):
     """Networks whose loss rises with λ, and jumps to ½ at a place of their own."""
     at = np.array(decays)

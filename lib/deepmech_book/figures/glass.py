@@ -30,12 +30,10 @@ from deepmech_book.figures.planes import slices
 __all__ = [
     "before_and_after",
     "beside_free_walks",
-    "curvatures",
     "curves",
     "descents",
     "foretold_overlaps",
     "growth_after_waits",
-    "kicks",
     "last_overlaps",
     "loss_of_protocol",
     "losses_by_decay",
@@ -50,7 +48,6 @@ __all__ = [
     "paths",
     "plain",
     "planes",
-    "planes_of_one_scale",
     "susceptibilities",
     "times_by_temperature",
     "times_by_training",
@@ -1027,12 +1024,20 @@ losses_of_plane = partial(
 
 
 @_draws
-def _slices(data: xr.DataArray, *, fig: Figure, **how: Any) -> Figure:
-    """:func:`~.planes.slices`, narrow, with the unit of each plane in its title."""
-    slices(data, fig=fig, **how)
+def planes(
+    data: xr.DataArray,
+    *,
+    scale: xr.DataArray | float,
+    marks: xr.DataArray | None = None,
+    limits: tuple[float, float],
+    fig: Figure,
+) -> Figure:
+    """:func:`~.planes.slices` over ``u`` and ``v`` by system, narrow, with the unit of each plane in its title."""
+    label = style.wrapped(style.axis_label(data), 1, NARROW)
+    slices(data, x="u", y="v", panel="system", columns=2, scale=scale, marks=marks, limits=limits, label=label, fig=fig)
     fig.set_size_inches(NARROW, 5.5)
     *drawn, bar = fig.axes
-    for ax, system in zip(drawn, data[how["panel"]].values.tolist(), strict=True):
+    for ax, system in zip(drawn, data.system.values.tolist(), strict=True):
         unit = r"$\sigma_{AA}$" if system == "glass" else r"$\sigma$"
         ax.set_title(f"{system}\n(in {unit})", loc="left", fontsize=SMALL)
     bar.xaxis.set_major_formatter(lambda v, _: _number(v))
@@ -1040,63 +1045,8 @@ def _slices(data: xr.DataArray, *, fig: Figure, **how: Any) -> Figure:
     return fig
 
 
-_planes = partial(_slices, x="u", y="v", panel="system", columns=2, x_label="along the walk", y_label="across it")
-planes = partial(
-    _planes,
-    limits=(1, 1e4),
-    label="energy above the lowest point ($T$)",
-    alt="Four shaded planes. The glass has separate low basins at three numbered places, surrounded by high walls; in "
-    "the networks the three places lie on a slope or a floor without walls between them.",
-    figure="C.6",
-)
-"""Energy over planes through three ``marks``, over ``u`` and ``v`` in units of ``scale``, one for each system."""
-
-planes_of_one_scale = partial(
-    _planes,
-    limits=(1e-5, 10),
-    label="energy above the lowest point\n(share of what was gained)",
-    alt="Four shaded planes on one scale. The glass has small wells and is otherwise at the top of the shading; the "
-    "networks have nested contours around one point, wider by each factor of ten.",
-)
-"""Energy, as a share of what was gained, over planes of one ``scale``, over ``u`` and ``v``, by system."""
-
-kicks = partial(
-    plain,
-    x="kick",
-    by="system",
-    places={
-        "glass": (0.012, 1e-4), "overparameterised": (0.009, 2.3), "underparameterised": (0.02, 0.14),
-        "regularised": (0.002, 0.14),
-    },
-    x_label=r"length of the kick ($\sigma_{AA}$, or $\sigma$ of weights)",
-    limits=(1e-6, 6),
-    y_label="share left after the quench",
-    alt="The share left after a quench over the length of the kick. In the glass it is near zero and jumps to one at a "
-    "definite length; in three kinds of networks it is of the order of one at every length, as in bowls of the same "
-    "curvatures.",
-)  # fmt: skip
-"""The share of a ``kick`` that is left after a quench, by system, beside that in bowls."""
-
-curvatures = partial(
-    plain,
-    x="probability",
-    by="system",
-    log="y",
-    points=False,
-    places={
-        "glass": (0.3, 0.35), "regularised": (0.3, 6e-3), "underparameterised": (0.6, 3e-5),
-        "overparameterised": (0.5, 3e-8),
-    },
-    x_label="share of directions",
-    y_label="curvature / largest",
-    alt="Curvatures in rising order on a logarithmic scale. Those of the glass span two decades or three; those of "
-    "networks span many decades, and many directions of networks without weight decay have none.",
-)  # fmt: skip
-"""Curvatures, of the largest, over the share of directions (``probability``), by system."""
-
-
 @_draws
-def _paths(data: xr.DataArray, *, fig: Figure) -> Figure:
+def paths(data: xr.DataArray, *, fig: Figure) -> Figure:
     """Loss, as a share of what was gained, over ``place``: straight paths solid, relaxed ones dashed."""
     fig.set_size_inches(NARROW, 3.4)
     ax = fig.subplots()
@@ -1122,16 +1072,8 @@ def _paths(data: xr.DataArray, *, fig: Figure) -> Figure:
     return fig
 
 
-paths = partial(
-    _paths,
-    alt="Loss along paths between two networks in three phases: straight paths rise above the untrained network's "
-    "loss; relaxed ones rise less.",
-)
-"""Loss, as a share of what was gained, along ``place`` of each ``path``, by system."""
-
-
 @_draws
-def _descents(data: xr.DataArray, *, floor: float, fig: Figure) -> Figure:
+def descents(data: xr.DataArray, *, floor: float, fig: Figure) -> Figure:
     """Distance gone in a descent over the ``calls`` of energy and gradient, by system; what is below ``floor`` points
     down from it."""
     fig.set_size_inches(NARROW, 3.4)
@@ -1154,10 +1096,3 @@ def _descents(data: xr.DataArray, *, floor: float, fig: Figure) -> Figure:
         if system in data.system.values:
             _say(ax, *at, system, COLOURS[system])
     return fig
-
-
-descents = partial(
-    _descents,
-    alt="Distance gone over evaluations: the glass stops after a hundred or so; regularised and underparameterised "
-    "networks go on; the overparameterised network does not move.",
-)

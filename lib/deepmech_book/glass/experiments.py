@@ -4,7 +4,7 @@ from functools import partial
 
 from deepmech.trainers.langevin import log_times
 from deepmech_book.sweeps import experiments
-from deepmech_book.sweeps.glass import walks
+from deepmech_book.sweeps.glass import landscape, walks
 from deepmech_book.sweeps.glass.data import fingerprint
 
 
@@ -33,6 +33,20 @@ def cooled(waiting, steps):
     return {"compute": "glass.lennard_jones", "fixed": {"waiting": waiting, "times": times}}
 
 
+def landscapes(dataset="mnist", n_data=4000, temperature=0.01, networks=None, **fixed):
+    """A row of landscapes on whitened inputs; ``networks`` changes ``width`` or ``preparation`` of a phase."""
+    chosen = {}
+    for phase in walks.PHASES:
+        how = {"whiten": True, "preparation": walks.WHITENED[phase], **(networks or {}).get(phase, {})}
+        like = walks.standard(phase, dataset, n_data=n_data, **how).fixed
+        chosen[phase] = {k: like[k] for k in ("data", "width", "regularisation", "preparation")}
+    # The glass walks at half of the temperature at which the mixture begins to feel its landscape.
+    temperatures = {landscape.GLASS: 0.5, **dict.fromkeys(walks.PHASES, temperature)}
+    fixed |= {"networks": chosen, "temperatures": temperatures}
+    data = fingerprint(dataset, n_data, whiten=True)
+    return {"name": f"{{}}-{dataset}", "compute": "glass.landscape", "fixed": fixed, "data": data}
+
+
 BATCHES = {"batch_size": (1, 8, 32, 128)}
 LONG = {"steps": 1_000_000, "waiting": (20_000,)}
 LENGTHS = (420, 4_200, 42_000, 300_000, 1_260_000, 4_200_000)
@@ -54,6 +68,20 @@ EXPERIMENTS: dict[str, experiments.Row] = {
         {"waiting": 100_000, "steps": 300_000},
     ),
     "glass-batches": (walked, {"seed": range(2), **BATCHES}, LONG),
+    "landscape": (
+        landscapes,
+        {"system": landscape.SYSTEMS, "seed": range(3)},
+        {
+            "kicks": [0.001, 0.003, 0.01, 0.03, 0.06, 0.1, 0.15, 0.2, 0.3],
+            "directions": 2,
+            "legs": 6,
+            "leg": 5000,
+            "calls": [30, 100, 300, 1000, 3000],
+            "descent": 3000,
+            "images": 21,
+            "relaxing": 3000,
+        },
+    ),
     "glass-batches-free": (walked, {"seed": range(1), **BATCHES}, {**LONG, "regularisation": 0.0}),
     "glass-preparation": (
         rested,

@@ -13,7 +13,7 @@ of the walk's temperature.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -22,16 +22,15 @@ import numpy as np
 import xarray as xr
 from scipy.optimize import linear_sum_assignment
 
-from deepmech.core.labels import over
 from deepmech.core.provenance import cores
 from deepmech.core.random import Stream
-from deepmech.sweeps import Sweep, to_records
+from deepmech.sweeps import to_records
 from deepmech.trainers.engines.compiled.langevin import CompiledWalk, layer_sizes
 from deepmech.trainers.langevin import Dynamics, Preparation, WalkMember, run_preparation
 from deepmech_book.sweeps.glass import surfaces as shape
 from deepmech_book.sweeps.glass import walks
 from deepmech_book.sweeps.glass.binary_glass import BinaryGlass
-from deepmech_book.sweeps.glass.data import binary, fingerprint
+from deepmech_book.sweeps.glass.data import binary
 from deepmech_book.sweeps.glass.hinge_loss import HingeLoss
 from deepmech_book.sweeps.policy import verification_policy
 
@@ -41,48 +40,6 @@ WIDE = 0.25
 """Half-width of the slice that all landscapes share, in units of their own scale."""
 GRID = np.linspace(-1, 1, 33)
 PROBABILITIES = np.linspace(0, 1, 101)
-
-
-def standard(
-    dataset: str = "mnist",
-    n_data: int = 4000,
-    n_seeds: int = 3,
-    kicks: Sequence[float] = (0.001, 0.003, 0.01, 0.03, 0.06, 0.1, 0.15, 0.2, 0.3),
-    directions: int = 2,
-    legs: int = 6,
-    leg: int = 5000,
-    calls: Sequence[int] = (30, 100, 300, 1000, 3000),
-    descent: int = 3000,
-    images: int = 21,
-    relaxing: int = 3000,
-    temperature: float = 0.01,
-    networks: Mapping[str, Mapping[str, Any]] | None = None,
-) -> Sweep:
-    """The sweep behind the page: every landscape of :data:`SYSTEMS`, networks on whitened inputs; see :func:`survey`.
-
-    ``temperature`` is that of the networks' walks in the paper's units; ``networks`` changes ``width`` or
-    ``preparation`` of a phase.
-
-    Examples
-    --------
-    >>> standard("digits", 1796, n_seeds=1).grid.shape
-    (4, 1)
-    """
-    chosen = {}
-    for phase in walks.PHASES:
-        how = {"whiten": True, "preparation": walks.WHITENED[phase], **(networks or {}).get(phase, {})}
-        fixed = walks.standard(phase, dataset, n_data=n_data, **how).fixed
-        chosen[phase] = {k: fixed[k] for k in ("data", "width", "regularisation", "preparation")}
-    how = {"kicks": list(kicks), "directions": directions, "legs": legs, "leg": leg, "calls": list(calls)}
-    how |= {"descent": descent, "images": images, "relaxing": relaxing}
-    return Sweep(
-        f"landscape-{dataset}",
-        "glass.landscape",
-        {"system": over("system", list(SYSTEMS)), "seed": over("seed", range(n_seeds))},
-        # The glass at half of the temperature at which the mixture begins to feel its landscape.
-        {"networks": chosen, "temperatures": {GLASS: 0.5, **dict.fromkeys(walks.PHASES, temperature)}, **how},
-        data=fingerprint(dataset, n_data, whiten=True),
-    )
 
 
 # A descent of thousands of steps amplifies the last bits of its sums, which differ between makers of processors.
