@@ -7,3 +7,7 @@ from deepmech_book import words
 WORDS = {"time": ("time $t$", "1")}
 """Name and unit of what results of this chapter are over."""
 said = partial(words.said, WORDS)
+in_training = partial(words.said, {"time": ("iteration", "1")})
+"""Of networks, whose time is iterations."""
+by_share = partial(words.said, {"time": ("time (share)", "1")})
+"""Of paths of different length, side by side."""

@@ -22,7 +22,6 @@ __all__ = [
     "class_numbers",
     "class_path",
     "distance_from_limit",
-    "distances_of_models",
     "effect_plane",
     "effect_rates",
     "fading_effects",
@@ -34,7 +33,6 @@ __all__ = [
     "integrated_by_share",
     "integrated_effects",
     "logit_clouds",
-    "margins_of_rare_classes",
     "paths_by_class",
     "paths_by_data",
     "paths_of_i_model",
@@ -709,46 +707,4 @@ def pull_factors(factors: Mapping[str, xr.DataArray]) -> Picture:
         x_label="time (share)",
         y_label="C, divided by C at the end",
         alt="Two panels, shapes and photographs, of three curves that fall to one over training.",
-    )
-
-
-# --- extensions -------------------------------------------------------------------------------------------------------
-
-
-def margins_of_rare_classes(margin: Estimate, prior: xr.DataArray) -> Picture:
-    """Margins over ``time``, a panel for each ``ratio``, a curve for each ``role``; dashed: log p (``prior``)."""
-    return figures.curve_panels(
-        margin,
-        prior.expand_dims(time=margin.value["time"].values[[0, -1]]),
-        x="time",
-        by="role",
-        panel="ratio",
-        title="1 : {}",
-        columns=3,
-        theory_label=r"$\log p$",
-        level=0.0,
-        x_label="iteration",
-        y_label="own-class margin",
-        alt="Three panels, one per ratio. The rare class's margin soon falls almost to the dashed level, deeper for "
-        "larger ratios, and rises later.",
-    )
-
-
-def distances_of_models(distances: Mapping[str, xr.DataArray], names: Mapping[str, str]) -> Picture:
-    """Relative differences of fitted models over the share of training, a panel for each data set and norm.
-
-    ``distances`` are over ``split``, ``model``, ``norm`` and ``time``; ``names`` say which models are drawn, and how
-    they are called.
-    """
-    curves = {}
-    for name, one in distances.items():
-        some = one.median("split").isel(time=slice(1, None)).sel(model=list(names))
-        some = some.assign_coords(time=some["time"] / float(some["time"][-1]), model=list(names.values()))
-        curves[name] = some.interp(time=np.linspace(0, 1, 101))
-    return _differences(
-        _by_norm(curves, {"I": "all", "L": "along $d_k$"}),
-        by="model",
-        log="y",
-        alt="Four panels of curves. On photographs the I-model's ends highest; own first and all shares are nearer to "
-        "the networks, and other trials are lowest.",
     )
