@@ -130,7 +130,7 @@ def effects_by_source(
     if steps is not None:
         found[WHOLE] = effects.real_effects(*both(steps, "logits", "move"))
     along_d = logits * (xr.DataArray(np.eye(k := logits.sizes["class"]), dims=("class", "logit")) - 1 / k)
-    of_models: list[xr.DataArray] = [np.sqrt((logits**2).sum(["class", "logit"])), along_d.sum(["class", "logit"])]
+    of_models: list[xr.DataArray] = [(logits**2).sum(["class", "logit"]) ** 0.5, along_d.sum(["class", "logit"])]
     size = xr.concat(of_models, xr.Variable("model", ["I", "L"]))
     moved = [one.assign(own=one.intra * size, others=one.inter * size) for one in found.values()]
     means_over_time = [one.sel(time=late).mean("time") for one in moved]
