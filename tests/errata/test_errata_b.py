@@ -9,7 +9,7 @@ from deepmech.core.random import Stream
 from deepmech.metrics.elasticity import V1, V2, integrated_effects
 from deepmech.metrics.separability import separated_along
 from deepmech.simulators.elastic_sde import PowerLaw, mean_over_noise, mean_solution, separated_by_chance, simulate
-from deepmech_book.analysis.elastic_sde.model import integrated, off, start
+from deepmech_book.elastic_sde.model import integrated, off, start
 
 D = np.eye(3) - 1 / 3  # the matrix of the vector d
 

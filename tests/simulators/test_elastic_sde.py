@@ -21,7 +21,7 @@ from deepmech.simulators.elastic_sde import (
     simulate,
     train_discrete,
 )
-from deepmech_book.analysis.elastic_sde.model import integrated
+from deepmech_book.elastic_sde.model import integrated
 from elastic_euler import euler
 
 BUMP = xr.DataArray([0.0, 1.5, 0.4], dims="time", coords={"time": [0.0, 1.0, 4.0]})

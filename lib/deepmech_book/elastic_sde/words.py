@@ -4,7 +4,7 @@ from functools import partial
 
 from deepmech_book import words
 
-WORDS = {"time": ("time $t$", "1")}
+WORDS = {"time": ("time $t$", "1"), "step": ("step $h$", "1")}
 """Name and unit of what results of this chapter are over."""
 said = partial(words.said, WORDS)
 in_training = partial(words.said, {"time": ("iteration", "1")})

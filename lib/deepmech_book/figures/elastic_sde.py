@@ -21,7 +21,6 @@ __all__ = [
     "accuracies",
     "class_numbers",
     "class_path",
-    "distance_from_limit",
     "effect_plane",
     "effect_rates",
     "fading_effects",
@@ -38,7 +37,6 @@ __all__ = [
     "paths_of_i_model",
     "plane_angles",
     "projected_logits",
-    "pull_factors",
     "rates_by_share",
     "rates_in_logits",
     "recovered_effects",
@@ -51,39 +49,9 @@ __all__ = [
     "tail_indices",
     "threshold",
     "training_losses",
-    "two_classes",
     "validation_curves",
 ]
 
-
-# --- model ------------------------------------------------------------------------------------------------------------
-
-
-def two_classes(features: xr.DataArray) -> Picture:
-    """Means and ranges of two classes: ``features`` over ``kind`` (a panel each), ``time``, ``class``, ``sample``."""
-    return figures.curve_panels(
-        features.mean("sample"),
-        x="time",
-        by="class",
-        panel="kind",
-        interval=(features.min("sample"), features.max("sample")),
-        label="class {}",
-        x_label="time $t$",
-        y_label="feature",
-        alt="Two panels of two classes that start close together. Left they grow apart; right they grow together, and "
-        "their ranges overlap at all times.",
-    )
-
-
-distance_from_limit = partial(
-    figures.lines,
-    x="step",
-    by="of",
-    x_label="step $h$",
-    y_label="distance from the limit",
-    alt="Two nearly straight lines towards zero: error of the mean and variance, both in proportion to the step.",
-)
-"""Distances of training in single steps from the differential equation, over ``step`` and ``of``."""
 
 # --- separation -------------------------------------------------------------------------------------------------------
 
@@ -690,21 +658,4 @@ def relative_differences(shapes: xr.DataArray, photos: xr.DataArray) -> Picture:
         figure="B.D9",
         alt="Four panels of two curves. The L-model's falls, further along the own direction; the I-model's falls "
         "early and stays where it is.",
-    )
-
-
-def pull_factors(factors: Mapping[str, xr.DataArray]) -> Picture:
-    """The factor of Eq. B.5 divided by its value at the end, over ``time`` and ``class``, a panel for each data set."""
-    return figures.lines(
-        {name: one.assign_coords({"class": ["1", "2", "3"]}) for name, one in factors.items()},
-        x="time",
-        by="class",
-        label="class {}",
-        columns=2,
-        points=False,
-        log="y",
-        level=1.0,
-        x_label="time (share)",
-        y_label="C, divided by C at the end",
-        alt="Two panels, shapes and photographs, of three curves that fall to one over training.",
     )

@@ -1,4 +1,4 @@
-"""How near the models' paths come to networks, and what linearising leaves out (paper B, Figs. 5, D.7 to D.9, App. B).
+"""How near the models' paths come to networks (paper B, Figs. 5, D.7 to D.9).
 
 ``paths`` is what :func:`deepmech_book.analysis.elastic_sde.imitation.imitate` gives, over ``structure``
 ("isotropic", "logits") and ``estimator`` ("I", "L-program") too.
@@ -12,36 +12,28 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from scipy.special import softmax
 
-from deepmech.core.estimates import Estimate, estimate, jackknife
+from deepmech.core.estimates import Estimate, estimate
 from deepmech.core.random import Stream
-from deepmech.metrics.elasticity import Model, margins
+from deepmech.metrics.elasticity import Model
 from deepmech_book.analysis.elastic_sde import effects, imitation
-from deepmech_book.analysis.elastic_sde.curves import last_tenth
-from deepmech_book.sweeps.elastic_sde.extension_models import begins
 
 __all__ = [
     "N_DRAWINGS",
     "distance_by_l",
     "drawings",
-    "drift_sizes",
     "falls",
     "further_away",
     "imitations",
     "l_model",
     "late_distance",
-    "linearisation",
     "nearer",
     "nearer_as_printed",
     "other_logits",
     "over_batches",
     "over_data",
     "own_aligned",
-    "pull",
-    "pull_factors",
     "ratio_error",
-    "second_half",
     "spread_of_classes",
     "terminal_distance",
 ]
@@ -242,102 +234,3 @@ def spread_of_classes(paths: xr.Dataset, structure: str, norm: str = "L") -> xr.
 def terminal_distance(paths: xr.Dataset, norm: str) -> xr.DataArray:
     """Late relative difference of the L-model, mean over classes, in one ``norm``."""
     return late_distance(paths).sel(structure="logits", norm=norm, drop=True).mean("class")
-
-
-# --- what linearising leaves out (App. B) -----------------------------------------------------------------------------
-
-
-def pull(means: xr.DataArray) -> xr.Dataset:
-    """The direction e_k − softmax(X̄ᵏ) of a step of gradient descent (Eq. B.4), beside that of the L-model.
-
-    Parameters
-    ----------
-    means : DataArray
-        Class means over ``time``, ``class`` and ``logit`` (three of each class and logit), and any others.
-
-    Returns
-    -------
-    Dataset
-        ``factor``, the constant C of Eq. B.5, and ``cosine`` of the angle with d_k, by time and class.
-    """
-    x = means.transpose(..., "time", "class", "logit")
-    along = np.eye(3) - softmax(x.values, -1)
-    own = np.einsum("...kk->...k", along)  # its entries add up to zero
-    cosine = own / np.linalg.norm(along, axis=-1) / np.sqrt(2 / 3)
-    like = x.isel(logit=0, drop=True)
-    return xr.Dataset({"factor": like.copy(data=own) / margins(x), "cosine": like.copy(data=cosine)})
-
-
-def second_half(pulls: xr.Dataset) -> tuple[xr.DataArray, xr.DataArray]:
-    """C in the middle of training over C at its end (a logarithm), and the cosine over the last tenth."""
-    middle = pulls["factor"].sel(time=float(pulls["time"][-1]) / 2, method="nearest", drop=True)
-    last = pulls["factor"].isel(time=-1, drop=True)
-    return xr.apply_ufunc(np.log, middle / last), last_tenth(pulls["cosine"])
-
-
-def pull_factors(result: xr.Dataset) -> xr.DataArray:
-    """The constant C of Eq. B.5 divided by its value at the end, from the time on at which margins exceed their noise.
-
-    Parameters
-    ----------
-    result : Dataset
-        Of networks, with ``group_mean``.
-
-    Returns
-    -------
-    DataArray
-        Over ``time``, as a share of training, and ``class``.
-    """
-    groups = result["group_mean"].rename(slow_time="time").astype(float)
-    factor = pull(effects.without_groups(result)[0])["factor"].isel(time=slice(int(begins(groups)), None))
-    return (factor / factor.isel(time=-1, drop=True)).assign_coords(time=factor["time"] / float(factor["time"][-1]))
-
-
-def linearisation(results: Mapping[str, xr.Dataset]) -> tuple[Estimate, Estimate]:
-    """:func:`second_half` of networks from the time on at which margins exceed their noise, with intervals over groups.
-
-    Parameters
-    ----------
-    results : mapping
-        Results of networks by the name of the data set.
-
-    Returns
-    -------
-    constant, cosine : Estimate
-        Over ``data`` and ``class``; the constant as its logarithm.
-    """
-    halves = {}
-    for name, result in results.items():
-        groups = result["group_mean"].rename(slow_time="time").astype(float)
-        since = slice(groups["time"][begins(groups)], None)
-        halves[name] = [second_half(pull(means.sel(time=since))) for means in effects.without_groups(result)]
-
-    def one(which: int) -> Estimate:
-        value, without = (over_data({name: half[j][which] for name, half in halves.items()}) for j in (0, 1))
-        return jackknife(value, without, over="group", scatter="symmetric")
-
-    return one(0), one(1)
-
-
-def drift_sizes(means: xr.DataArray) -> xr.Dataset:
-    """Sizes of the drift Ψ_k = e_k − σ(X̄ᵏ), its linear term J X̄ and the residue R = Ψ + J X̄ (App. B.2), late by early.
-
-    Parameters
-    ----------
-    means : DataArray
-        Class means over ``time``, ``class`` and ``logit``.
-
-    Returns
-    -------
-    Dataset
-        ``drift``, ``linear`` and ``residue``: mean over the last tenth of training by the first value; ``beside``, the
-        residue over the linear term at the end.
-    """
-    raised = xr.apply_ufunc(np.exp, means - means.max("logit"))
-    share = raised / raised.sum("logit")
-    drift = xr.DataArray(np.eye(3), dims=("class", "logit")) - share
-    linear = share * (means - (share * means).sum("logit"))
-    parts = {"drift": drift, "linear": linear, "residue": drift + linear}
-    sizes = xr.Dataset({name: (part**2).sum(("class", "logit")) ** 0.5 for name, part in parts.items()})
-    last = last_tenth(sizes)
-    return (last / sizes.isel(time=0)).assign(beside=last["residue"] / last["linear"])
