@@ -39,7 +39,7 @@ def compared(case, balanced, fitted, since):
         "unmoved logits": np.broadcast_to(x[:, :1], x.shape),
     }
     far = [relative_difference(x[:, end], g[:, end]).values.mean(1) for g in guesses.values()]
-    parts = {"prior": ("class", np.log(p) - np.log(p).mean())}
+    parts: dict[str, tuple] = {"prior": ("class", np.log(p) - np.log(p).mean())}
     for name, dims, v in (
         ("margin", ("what", "time", "class"), margins(x).values),
         ("distance", ("what", "model", "class"), np.stack(far, 1)),
