@@ -32,7 +32,6 @@ __all__ = [
     "beside_free_walks",
     "curves",
     "descents",
-    "foretold_overlaps",
     "growth_after_waits",
     "last_overlaps",
     "loss_of_protocol",
@@ -671,25 +670,6 @@ def overlap_forever(curve: xr.DataArray) -> Picture:
         alt="The overlap after infinite time over temperature, beside a dotted line of slope minus one half: parallel "
         "to it when hot.",
         figure="C.A7",
-    )
-
-
-def foretold_overlaps(
-    walked: Mapping[str, xr.DataArray], foretold: Mapping[str, xr.DataArray], free: Mapping[str, xr.DataArray]
-) -> Picture:
-    """Overlaps over ``time`` by ``temperature``, in a mapping from phases, a panel each, what was foretold of them, and
-    free walks."""
-    return curves(
-        dict(walked),
-        dict(foretold),
-        dict(free),
-        by="temperature",
-        points=True,
-        words=[(0, 8, 0.5, "dots: walks"), (0, 8, 0.34, "line: forecast"), (0, 8, 0.18, "grey: free walk")],
-        x_label="$t$ (steps)",
-        alt="Two panels of overlaps that fall over time, hot ones first. Lines, foretold from one look before the "
-        "walks began, lie on the open dots of the walks at every temperature. Grey curves of free walks do when hot, "
-        "and lie far above when cold in the second panel.",
     )
 
 

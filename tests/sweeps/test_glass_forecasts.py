@@ -1,12 +1,11 @@
-"""What one look foretells: derivatives against differences, scores on curves that are known."""
+"""What one look foretells: derivatives against differences, and the walks of small networks."""
 
 import numpy as np
 import pytest
-import xarray as xr
 
 from deepmech.core.random import Stream
 from deepmech.trainers.engines.compiled.langevin import layer_sizes, n_weights
-from deepmech_book.analysis.glass import forecasts as scores
+from deepmech_book.glass import forecast
 from deepmech_book.sweeps.glass import forecasts
 from deepmech_book.sweeps.glass.hinge_loss import HingeLoss
 
@@ -15,7 +14,6 @@ STREAM = Stream.of("test forecasts")
 X = STREAM.normal("x", 0, (20, 3))
 Y = np.where(STREAM.uniform("y", 0, 20) < 0.5, -1.0, 1.0)
 W = STREAM.normal("w", 0, n_weights(SIZES))
-T = np.array([1.0, 10.0, 100.0, 1000.0])
 
 
 def test_derivatives_of_outputs_are_their_differences_and_give_the_gradient_of_the_loss():
@@ -37,37 +35,6 @@ def test_curvature_of_a_network_without_hidden_bends_is_that_of_its_loss():
     assert np.linalg.eigvalsh(found).min() >= 0.2 - 1e-12
 
 
-def walked(tau):
-    """Overlaps that fall as exp(-t/τ), for networks of times ``tau``."""
-    dims = ("seed", "temperature", "waiting", "time", "chi")
-    curves = np.exp(-T / np.asarray(tau, float)[:, None])[:, None, None, :, None]
-    coords = {"seed": np.arange(len(tau)), "temperature": [1e-3], "waiting": [10], "time": T, "chi": [1, 2]}
-    alpha = np.ones((len(tau), 1, 1, len(T)))
-    shape = np.broadcast_to(curves, (len(tau), 1, 1, len(T), 2))
-    return xr.Dataset({"overlap": (dims, shape), "alpha": (dims[:-1], alpha)}, coords)
-
-
-def test_scores_of_the_truth_are_zero_and_of_times_ten_times_as_long_one():
-    real, slow = walked([200.0, 400.0]), walked([2000.0, 4000.0])
-    assert scores.curve_errors(real, real.overlap).values.max() == 0
-    assert scores.time_errors(real, real).values.tolist() == [0, 0]
-    off = scores.time_errors(real, slow).values
-    assert off == pytest.approx([1, 1], abs=0.2)  # read between the recorded times
-    assert scores.alpha_errors(real, 4 * real.alpha).values.tolist() == [2, 2]
-
-
-def test_the_mean_of_other_networks_does_not_know_the_network():
-    real = walked([100.0, 200.0, 400.0])
-    others = scores.of_other_networks(real)
-    assert others.isel(seed=0).values == pytest.approx(real.overlap.isel(seed=[1, 2]).mean("seed").values)
-
-
-def test_times_without_an_end_count_as_the_records_end():
-    real, still = walked([1e9]), walked([500.0])
-    assert scores.time_errors(still, real).item() > 0
-    assert np.isnan(scores.time_errors(real, walked([1e8])).item())  # both say that nothing happens
-
-
 def test_a_forecast_of_networks_of_the_book_tells_a_walk_better_than_a_free_one_does(tmp_path):
     """Small networks on digits, prepared for a short time: drift and curvature matter, and nothing is fitted."""
     from deepmech.sweeps import run
@@ -80,6 +47,6 @@ def test_a_forecast_of_networks_of_the_book_tells_a_walk_better_than_a_free_one_
         run(like, tmp_path / "walks", progress=False),
         run(forecasts.forecasts(like), tmp_path / "said", progress=False),
     )
-    errors = scores.errors_by_kind(real, said).mean(["temperature", "waiting", "seed"])
+    errors = forecast.distances(real, said).mean("seed")
     assert errors.sel(kind="forecast") < 0.15
     assert errors.sel(kind="forecast") < 0.5 * errors.sel(kind="free walk")

@@ -1,0 +1,189 @@
+"""How far walks were from what one look at their networks foretold, and the paper's claims on both.
+
+``walked`` and ``foretold`` are walks and their forecasts by phase, of the sweeps of ``sweeps.glass.forecasts``.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from deepmech.core.estimates import Estimate, estimate, leave_one_out, stack
+from deepmech.metrics.relaxation import decorrelation_time
+from deepmech_book.analysis.glass import ageing
+from deepmech_book.analysis.nulls import beside
+from deepmech_book.claims import functions, registry
+from deepmech_book.claims.display import short
+from deepmech_book.claims.functions import Measurement, measures
+from deepmech_book.sweeps.glass.walks import PAPER_WINDOW
+
+OF_WALKS = (
+    "C.2.hot_is_free", "C.2.cold_is_faster", "C.3.hot_slope", "C.3.cold_flat", "C.3.one_step", "C.4.collapse",
+    "C.4.master_power", "C.A6.under_leaves", "C.5.no_plateau", "C.5.hot_is_free", "C.7.hot_is_gaussian",
+    "C.7.cold_is_not", "C.8.ages", "C.8.hot_does_not", "C.8.stronger_regularised", "C.8.crossover",
+)  # fmt: skip
+"""The paper's claims on walks of networks with loss that these records can decide."""
+
+
+# --- how far forecasts of one phase are off
+
+
+def curve_errors(run, said):
+    """Largest distance of each overlap from that of every kind of forecast, and from the mean of other networks."""
+    others = leave_one_out(run.overlap, "seed").expand_dims(kind=["other networks"])
+    both = xr.concat([said.overlap, others], "kind", join="inner", coords="minimal", compat="override")
+    return abs(run.overlap - both).isel(chi=PAPER_WINDOW, drop=True).max("time")
+
+
+def distances(run, said):
+    """:func:`curve_errors`, mean over temperatures and waits."""
+    return curve_errors(run, said).mean(["temperature", "waiting"])
+
+
+def time_errors(run, said):
+    """Size of log₁₀ of foretold by walked τ₉₀, (kind, seed): median over temperatures and waits.
+
+    A forecast is read as long as the walk's record is. Where only one of the two crosses within the record, the
+    record's end stands for the other; where neither does, both agree that nothing happens: the pair is left out.
+    """
+
+    def crossing(curve):
+        known = np.isfinite(curve)
+        return decorrelation_time(real.time.values[known], curve[known]).time
+
+    real, forecast = (one.overlap.isel(chi=PAPER_WINDOW, drop=True) for one in (run, said))
+    end = real.time.where(np.isfinite(real)).max("time")
+    walked, foretold = (
+        xr.apply_ufunc(crossing, one, input_core_dims=[["time"]], vectorize=True, output_dtypes=[float])
+        for one in (real, forecast.where(np.isfinite(real)))
+    )
+    off = abs(np.log10(foretold.fillna(end) / walked.fillna(end)))
+    return off.where(np.isfinite(walked) | np.isfinite(foretold)).median(["temperature", "waiting"])
+
+
+def alpha_errors(run, said, warmest=1e-3):
+    """log₂ of foretold by walked α₂ where records end, (kind, seed): median over waits and cold temperatures.
+
+    Kinds are those of forecasts, and layers of different mobility, each Gaussian.
+    """
+    foretold = xr.concat([said.alpha, run.alpha_mixture.expand_dims(kind=["layers"])], "kind", join="inner")
+    last = np.isfinite(run.alpha) & ~np.isfinite(run.alpha.shift(time=-1))
+    known = last & (run.temperature <= warmest) & (foretold > 0) & (run.alpha > 0)
+    return np.log2((foretold / run.alpha).where(known)).median(["time", "temperature", "waiting"])
+
+
+# --- pictures and tables
+
+
+def drawn(runs, temperatures, **kind):
+    """Overlaps of each phase after the first wait, mean over networks, at some temperatures; of a kind of forecast."""
+    first = {p: run.overlap.sel(kind).isel(waiting=0, chi=PAPER_WINDOW, drop=True) for p, run in runs.items()}
+    each = {p: one.sel(temperature=temperatures).mean("seed", keep_attrs=True) for p, one in first.items()}
+    return {p: one.transpose("temperature", "time").dropna("time") for p, one in each.items()}
+
+
+def table_of_errors(walked, foretold):
+    """Mean distance of overlaps from forecasts, and from their rivals: rows are kinds, columns phases."""
+    dims = ["seed", "temperature", "waiting"]
+    means = {p: curve_errors(run, foretold[p]).mean(dims).to_series() for p, run in walked.items()}
+    return pd.DataFrame(means).rename_axis("foretold by")
+
+
+def in_their_place(walked, foretold):
+    """Walks whose overlaps, displacements and non-Gaussian parameters are those foretold, as long as their records."""
+    said = {p: one[["overlap", "msd", "alpha"]].sel(kind="forecast", drop=True) for p, one in foretold.items()}
+    return {
+        p: run.assign({n: one.where(np.isfinite(run[n])).transpose(*run[n].dims) for n, one in said[p].items()})
+        for p, run in walked.items()
+    }
+
+
+def left_over(walked, foretold):
+    """What forecasts leave over, where coldest: by how much τ₉₀ grows up to the last wait after which the records of
+    both see it, and how far mean squared displacements are foretold too large where records end."""
+    rows, theirs = {}, in_their_place(walked, foretold)
+    at, said = ageing.at_judged(walked), ageing.at_judged(theirs)
+    for phase, run in walked.items():
+        seen = np.union1d(0, np.flatnonzero(np.isfinite(at[phase].tau) & np.isfinite(said[phase].tau)))
+        grown = {who: ageing.growth(one[phase].isel(waiting=seen)) for who, one in (("walks", at), ("forecasts", said))}
+        last = np.isfinite(run.msd) & ~np.isfinite(run.msd.shift(time=-1))
+        ratio = np.log((theirs[phase].msd / run.msd).where(last)).sel(temperature=run.temperature.min(), drop=True)
+        moved = estimate(ratio.mean(["time", "waiting"]), "seed", "symmetric").map(np.exp)
+        rows[phase] = {f"τ₉₀ of {who} grows by": str(one.ratio) for who, one in grown.items()}
+        rows[phase] |= {"between": grown["walks"].waits, "squared displacements, foretold by walked": str(moved)}
+    return pd.DataFrame(rows)
+
+
+def of_forecasts(walked, foretold, glass):
+    """The paper's claims on these walks and, by the same functions, on what was foretold of them, in words.
+
+    ``glass`` is a glass former, whose overlap in a window as wide as its cages and whose displacement are nulls of two.
+    What forecasts satisfy, too, is true in a parabola and no sign of a glass.
+    """
+    nulls = {"C.3.one_step": glass.overlap, "C.5.no_plateau": glass.msd.mean("seed")}
+    both = {"walks": walked, "forecasts": in_their_place(walked, foretold)}
+    rows = {}
+    for name in OF_WALKS:
+        one, of_one_phase = registry.claim(name), name in ("C.2.cold_is_faster", "C.4.master_power")
+        function = functions.functions_of(one.page)[name].function
+        given = [nulls[name]] if name in nulls else []
+        found = {what: function(r["regularised"] if of_one_phase else r, *given) for what, r in both.items()}
+        numbers = most_apart({what: m.measured for what, m in found.items()})
+        rows[one.statement] = {w: f"{functions.judged(name, m).verdict}: {numbers[w]}" for w, m in found.items()}
+    return pd.DataFrame.from_dict(rows, "index").rename_axis("claim of the paper")
+
+
+def most_apart(measured):
+    """Two measurements as text, each with its interval; of arrays, the elements that differ most."""
+    known = {what: one if isinstance(one, Estimate) else Estimate(one) for what, one in measured.items()}
+    values = xr.align(*(xr.DataArray(one.value) for one in known.values()), join="inner")
+    apart = abs(values[0] - values[1])
+    if not np.isfinite(apart).any():
+        return dict.fromkeys(measured, "–")
+    place = apart.argmax(...) if apart.ndim else {}
+    where = {dim: apart[dim].values[int(at)] for dim, at in place.items()}
+
+    def text(one):
+        one = one.select(lambda numbers: round(float(numbers.sel(where) if where and np.ndim(numbers) else numbers), 9))
+        return short(one.value, one.interval if np.isfinite(one.low) else None)[0]
+
+    return {what: text(one) for what, one in known.items()}
+
+
+# --- claims
+
+
+def judged(walked, foretold, score, rival):
+    """Mean over networks of the forecast's score by phase, beside that of another kind of forecast."""
+    each = {p: score(run, foretold[p]) for p, run in walked.items()}
+    both = {p: [one.sel(kind=kind, drop=True) for kind in ("forecast", rival)] for p, one in each.items()}
+    return Measurement(stack({p: beside(*one, "seed") for p, one in both.items()}, "phase"))
+
+
+@measures("C.3.forecast.curves")
+def curves(walked, foretold):
+    """Distance of overlaps from the forecast's; the null: from those of free walks with the same noise."""
+    each = left_over(walked, foretold).items()
+    words = " ".join(f"{p.capitalize()}: {', '.join(f'{what} {n}' for what, n in one.items())}." for p, one in each)
+    return replace(judged(walked, foretold, distances, "free walk"), detail=f"Left over where coldest. {words}")
+
+
+@measures("C.3.forecast.others")
+def others(walked, foretold):
+    """Distance of overlaps from the forecast's less that from the mean of other networks."""
+    each = {p: distances(run, foretold[p]) for p, run in walked.items()}
+    less = {p: one.sel(kind="forecast") - one.sel(kind="other networks") for p, one in each.items()}
+    return Measurement(stack({p: estimate(one, "seed", "symmetric") for p, one in less.items()}, "phase"))
+
+
+@measures("C.3.forecast.times")
+def times(walked, foretold):
+    """Size of log₁₀ of foretold by walked times; the null: of times of free walks."""
+    return judged(walked, foretold, time_errors, "free walk")
+
+
+@measures("C.3.forecast.alpha")
+def alpha(walked, foretold):
+    """log₂ of foretold by walked α₂; the null: that of layers of different mobility."""
+    return judged(walked, foretold, alpha_errors, "layers")
