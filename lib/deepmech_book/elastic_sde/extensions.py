@@ -12,7 +12,7 @@ from deepmech.metrics.separability import separated_along
 from deepmech.simulators.elastic_sde import ElasticSDE, simulate
 from deepmech_book.analysis.elastic_sde.effects import late, late_mean, without_groups
 from deepmech_book.claims.functions import Measurement, measures
-from deepmech_book.elastic_sde.words import by_share
+from deepmech_book.elastic_sde.words import in_shares
 from deepmech_book.sweeps.elastic_sde import extension_models
 from deepmech_book.sweeps.elastic_sde.networks import unequal
 from deepmech_book.sweeps.elastic_sde.paths import tabulated_paths
@@ -125,7 +125,9 @@ def by_norm(distances, names):
     panels = {
         f"{data},\n{words}": one.sel(norm=n, drop=True) for data, one in distances.items() for n, words in names.items()
     }
-    return by_share(xr.concat(panels.values(), xr.Variable("panel", list(panels)), join="outer"), "relative difference")
+    return in_shares(
+        xr.concat(panels.values(), xr.Variable("panel", list(panels)), join="outer"), "relative difference"
+    )
 
 
 def courses(fits, names):

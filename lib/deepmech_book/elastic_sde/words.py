@@ -4,10 +4,10 @@ from functools import partial
 
 from deepmech_book import words
 
-WORDS = {"time": ("time $t$", "1"), "step": ("step $h$", "1")}
+WORDS = {"time": ("time $t$", "1"), "step": ("step $h$", "1"), "r": ("true exponent $r$", "1")}
 """Name and unit of what results of this chapter are over."""
 said = partial(words.said, WORDS)
 in_training = partial(words.said, {"time": ("iteration", "1")})
 """Of networks, whose time is iterations."""
-by_share = partial(words.said, {"time": ("time (share)", "1")})
-"""Of paths of different length, side by side."""
+in_shares = partial(words.said, {"time": ("share of training", "1")})
+"""Of training of different length, side by side."""

@@ -19,7 +19,6 @@ from deepmech_book.figures import Picture
 
 __all__ = [
     "accuracies",
-    "class_numbers",
     "class_path",
     "effect_plane",
     "effect_rates",
@@ -39,14 +38,10 @@ __all__ = [
     "projected_logits",
     "rates_by_share",
     "rates_in_logits",
-    "recovered_effects",
     "relative_differences",
-    "sample_sizes",
     "separable_by_chance",
     "shapes",
     "share_separated",
-    "smoothing_windows",
-    "tail_indices",
     "threshold",
     "training_losses",
     "validation_curves",
@@ -331,107 +326,6 @@ def effect_rates(shapes: xr.Dataset, photos: xr.Dataset) -> Picture:
         alt="Four panels. One effect has an early maximum; the other stays below it.",
     )
 
-
-def smoothing_windows(estimated: xr.Dataset) -> Picture:
-    """Figure D.1: α and β over ``time`` by one model, a panel for each ``window``."""
-    return _rates(
-        1000 * _pair(estimated, RATES),
-        panel="window",
-        title="window {}",
-        shared=False,
-        figure="B.D1",
-        alt="Four panels: noise alone with the smallest window, a hump above the noise with the largest.",
-    )
-
-
-def sample_sizes(shapes: xr.Dataset, photos: xr.Dataset, rates: bool = False) -> Picture:
-    """Figure D.3: A and B over the share of training, by ``model``, a curve for each number of samples, ``per_class``.
-
-    With ``rates`` α and β in their place, without the ends of training, where the filter extrapolates.
-    """
-    names, scale = (RATES, 1000) if rates else (INTEGRATED, 1)
-    rows: dict[str, xr.DataArray] = {}
-    for name, label in names.items():
-        both = _side_by_side({data: scale * one[name] for data, one in (("shapes", shapes), ("CIFAR", photos))})
-        # Formulas are not broken into lines, but here they are.
-        breaks = {title: f"{label}, {title.replace(', ', chr(10))}" for title in both["panel"].values}
-        rows |= {lines: both.sel(panel=title, drop=True) for title, lines in breaks.items()}
-    some = _some_times(_inner(_joined(rows)), 300) if rates else _hundredths(_joined(rows))
-    draw = _rates if rates else partial(_effects, figure="B.D3")
-    return draw(
-        some,
-        by="per_class",
-        panel="panel",
-        level=None,
-        legend=True,
-        shared=False,
-        label="n = {}",
-        x_label="share of training",
-        alt="Eight panels of four curves. Those of the effect within classes have an early hump that all numbers of "
-        "samples share, by the I-model; by the L-model all are noisy."
-        if rates
-        else "Eight panels of four curves, one for each number of samples, that lie close to one another; on CIFAR-10 "
-        "that of 80 samples per class rises further within classes.",
-    )
-
-
-def class_numbers(text: xr.Dataset, program: xr.Dataset, rates: bool = False) -> Picture:
-    """Figure D.4: A and B over ``time``, a panel for each number of ``classes``; dashed: as in the program.
-
-    With ``rates`` α and β in their place, without the ends of training and without the program's.
-    """
-    if rates:
-        return _rates(
-            1000 * _inner(_pair(text, RATES)),
-            panel="classes",
-            columns=2,
-            alt="Two panels in which the effect within classes has a hump and that between them lies below it, the "
-            "hump higher with three classes.",
-        )
-    return _effects(
-        _pair(text, INTEGRATED),
-        _pair(program, INTEGRATED),
-        panel="classes",
-        columns=2,
-        theory_label="as in the program",
-        figure="B.D4",
-        alt="Two panels in which A rises and B falls, on both kinds of images; A rises further with three classes.",
-    )
-
-
-def recovered_effects(recovered: xr.Dataset) -> Picture:
-    """A and B read off a known model over ``time``, a curve for each estimator (``model``), beside the truth."""
-    some = recovered.isel(time=slice(0, None, 8))
-    truth = _pair(some, {f"{name}_true": word for name, word in INTEGRATED.items()})
-    return _effects(
-        _pair(some, INTEGRATED),
-        truth.expand_dims(model=some["model"].values),
-        by="model",
-        panel="effect",
-        columns=2,
-        legend=True,
-        theory_label="truth",
-        level=None,
-        shared=False,
-        alt="Two panels of three curves. Left two of them lie near the dashed truth, the printed formula off it. Right "
-        "the L-model's, as in the program, follows the truth, the I-model's lies somewhat below it and the printed "
-        "formula far away.",
-    )
-
-
-tail_indices = partial(
-    figures.lines,
-    x="r",
-    by="strength",
-    label=r"$\alpha_0$ = {}",
-    theory_label="local slope",
-    level=1.0,
-    x_label="true exponent $r$",
-    y_label=r"tail index $\hat r$",
-    alt="Two curves of the tail index rise much more slowly than the true exponent and differ by the strength of the "
-    "effect.",
-)
-"""Tail index of known effects over their exponent ``r``, a curve for each ``strength``, and the local slope."""
 
 # --- corruption -------------------------------------------------------------------------------------------------------
 

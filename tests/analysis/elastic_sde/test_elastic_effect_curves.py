@@ -90,55 +90,12 @@ def test_a_norm_is_compared_with_the_effect_and_with_a_line_each_laid_over_it():
     assert float(found) == pytest.approx(np.sqrt(unexplained[0] / unexplained[1]))
 
 
-def test_roughness_is_the_scatter_by_the_maximum_of_the_trend():
-    trend = xr.DataArray(np.full(100, 2.0), dims="time")
-    rough = xr.Dataset({"intra": trend + xr.DataArray(np.tile([0.5, -0.5], 50), dims="time")})
-    assert float(effect_curves.roughness(rough, trend)) == pytest.approx(0.25)
-
-
-def sizes(offsets, gap):
-    """Curves of sizes that differ by constants, and of two sets of trials that differ by ``gap``."""
-    dims = ("per_class", "first_seed", "time")
-    values = np.array(offsets)[:, None, None] + gap * np.array([0.5, -0.5])[:, None] + 0 * T
-    return xr.DataArray(values, {"per_class": [80, 480, 4800], "time": T}, dims)
-
-
-def test_distances_of_sizes_and_their_noise_are_those_laid_out():
-    noise, between = effect_curves.size_distances(sizes([0.0, 1.0, 3.0], 0.2))
-    np.testing.assert_allclose(noise, 0.2 / np.sqrt(2))
-    assert between["pair"].values.tolist() == ["80 and 480", "80 and 4800", "480 and 4800"]
-    np.testing.assert_allclose(between, [1.0, 3.0, 2.0])
-    found = effect_curves.distance_by_noise(xr.Dataset({"A": sizes([0.0, 1.0, 3.0], 0.2)}), "80 and 4800")
-    assert float(found.value) == pytest.approx(3 / 0.2 * np.sqrt(2))
-    np.testing.assert_allclose(found.interval, found.value)  # all sizes scatter alike
-
-
-def test_what_curves_gain_does_not_know_where_they_were():
-    a = xr.DataArray(np.stack([0.01 * T, 7 + 0.01 * T]), {"time": T}, ("size", "time"))
-    gained = effect_curves.gained(a)
-    np.testing.assert_allclose(gained.isel(size=0), gained.isel(size=1))
-    assert float(gained["time"][0]) == 1500 and float(gained[0, 0]) == pytest.approx(0.01 * 250)
-    assert effect_curves.without_start(a).sizes["time"] == 380
-
-
 def test_windows_matter_by_the_factor_between_the_models():
     """Â of the L-model is 1.5 times that of the I-model here, and filters are linear."""
     bump = 0.5 * np.exp(-(((T - 2000) / 100) ** 2))
     means = xr.concat([growing(f * bump, centre=5.0) for f in (1.0, 2.0)], "first_seed").expand_dims(per_class=[80])
     found = effect_curves.window_sensitivity(xr.Dataset({"mean": means}), 191, slice(100, 300), model="L")
     np.testing.assert_allclose(found, np.log(1.5), rtol=1e-6)
-
-
-def test_effects_at_the_end_grow_with_the_number_of_classes():
-    """For the same growth g of all means Â = K g and B̂ = 0: three halves of it with three classes in place of two."""
-    growth = np.minimum(0.002 * T, 4.0)
-    few, many = ([growing(f * growth, k=k) for f in (0.9, 1.0, 1.1)] for k in (2, 3))
-    found = effect_curves.growth_by_classes(result_of(*few), result_of(*many))
-    low, high = 2 * growth[-1], 3 * growth[-1]
-    np.testing.assert_allclose(found["A"].value, [low, high], rtol=0.02)  # of a mean of exponentials
-    np.testing.assert_allclose(found["B"].value, 0.0, atol=1e-9)
-    assert float(found["times"].value) == pytest.approx(1.5)
-    np.testing.assert_allclose(effect_curves.end_effects(many[1])["A"], high)
 
 
 @pytest.mark.parametrize("images", ["geomnist", "cifar"])

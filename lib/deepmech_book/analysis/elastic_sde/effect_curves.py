@@ -7,37 +7,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
-from deepmech.core.estimates import Estimate, estimate, jackknife
+from deepmech.core.estimates import Estimate, estimate
 from deepmech.metrics import elasticity
 from deepmech_book.analysis import nulls
 from deepmech_book.analysis.elastic_sde import effects
-from deepmech_book.analysis.elastic_sde.curves import last_tenth, mean_norm, start_and_end
+from deepmech_book.analysis.elastic_sde.curves import mean_norm, start_and_end
 
 __all__ = [
     "course",
     "course_of_sets",
-    "distance_by_noise",
-    "end_effects",
     "end_values",
-    "gained",
-    "growth_by_classes",
     "late_growth",
     "late_growth_ratio",
     "later_peak",
     "norm_against_line",
     "rms",
-    "roughness",
     "share_below",
-    "size_distances",
     "table_of_readings",
     "window_sensitivity",
-    "without_start",
 ]
 
 
@@ -222,65 +214,6 @@ def table_of_readings(networks: Mapping[str, xr.Dataset], window: int) -> pd.Dat
     return pd.DataFrame({name: end_values(one, window, names) for name, one in networks.items()})
 
 
-def roughness(estimated: xr.Dataset, trend: xr.DataArray) -> xr.DataArray:
-    """How far α̂ scatters about a smoother one, by the maximum of that (Fig. D.1), over the other dimensions."""
-    return ((estimated["intra"] - trend) ** 2).mean("time") ** 0.5 / trend.max("time")
-
-
-# --- numbers of samples (Fig. D.3) ------------------------------------------------------------------------------------
-
-
-def without_start(curves: xr.DataArray) -> xr.DataArray:
-    """Curves without the first twentieth of their times, where Â is zero by definition."""
-    return curves.isel(time=slice(curves.sizes["time"] // 20, None))
-
-
-def gained(a: xr.DataArray) -> xr.DataArray:
-    """What curves gain after their mean from iteration 1,000 to 1,500, from then on."""
-    return (a - a.sel(time=slice(1000, 1500)).mean("time")).sel(time=slice(1500, None))
-
-
-def size_distances(curves: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray]:
-    """Distances between curves of different numbers of samples, and their noise.
-
-    Parameters
-    ----------
-    curves : DataArray
-        Over ``per_class``, ``first_seed`` (two sets of trials) and ``time``.
-
-    Returns
-    -------
-    noise : DataArray
-        Root mean square distance of two sets of trials over √2, the noise of their mean, over ``per_class``.
-    between : DataArray
-        Distance of the means over sets, over ``pair``, labelled "80 and 480".
-    """
-    noise = rms(curves.isel(first_seed=0, drop=True) - curves.isel(first_seed=1, drop=True)) / np.sqrt(2)
-    mean = curves.mean("first_seed")
-    by_size = {int(n): mean.sel(per_class=n, drop=True) for n in mean["per_class"].values}
-    between = {f"{a} and {b}": rms(by_size[a] - by_size[b]) for a, b in combinations(by_size, 2)}
-    return noise, xr.concat(between.values(), xr.Variable("pair", list(between)))
-
-
-def distance_by_noise(estimated: xr.Dataset, pair: str) -> Estimate:
-    """Distance of Â between two numbers of samples, by the noise, with its interval from the noise of single sizes.
-
-    Parameters
-    ----------
-    estimated : Dataset
-        ``A`` over ``per_class``, ``first_seed``, ``model`` and ``time``.
-    pair : str
-        As :func:`size_distances` labels it.
-    """
-    sets, between = size_distances(without_start(estimated["A"]))
-    noise = sets.mean("per_class")
-    value = between.sel(pair=pair, drop=True) / noise
-    logs = xr.apply_ufunc(np.log, sets)
-    ends = estimate(logs, "per_class", "symmetric", at=xr.apply_ufunc(np.log, noise))
-    low, high = (value * noise / xr.apply_ufunc(np.exp, end) for end in ends.interval[::-1])
-    return Estimate(value, low, high, ends.n, ends.reason)
-
-
 def window_sensitivity(
     result: xr.Dataset, window: int, at: slice, wide: int = 551, model: elasticity.Model = "L-program"
 ) -> xr.DataArray:
@@ -307,36 +240,3 @@ def window_sensitivity(
     size = rms(gap)
     ratio = xr.apply_ufunc(np.log, size.sel(model=model, drop=True) / size.sel(model="I", drop=True))
     return ratio.stack(set=["per_class", "first_seed"]).drop_vars(["per_class", "first_seed", "set"])
-
-
-# --- numbers of classes (Fig. D.4) ------------------------------------------------------------------------------------
-
-
-def end_effects(means: xr.DataArray) -> xr.Dataset:
-    """Â and B̂ by the I-model, mean over the last tenth of training."""
-    return last_tenth(elasticity.integrated_effects(means, "I"))
-
-
-def growth_by_classes(few: xr.Dataset, many: xr.Dataset) -> dict[str, Estimate]:
-    """Â and B̂ at the end of training with two classes and with three, and by what factor Â is larger with three.
-
-    Parameters
-    ----------
-    few, many : Dataset
-        Results of networks of two classes and of three.
-
-    Returns
-    -------
-    dict
-        "A" and "B" over ``classes``; "times", the factor, unknown where Â falls. Intervals are over groups of trials.
-    """
-    classes = xr.Variable("classes", ["2 classes", "3 classes"])
-    both = [[end_effects(means) for means in effects.without_groups(one)] for one in (few, many)]
-    ends = {}
-    for name in ("A", "B"):
-        value, without = (xr.concat([one[i][name] for one in both], classes, combine_attrs="drop") for i in (0, 1))
-        ends[name] = jackknife(value, without, over="group", scatter="symmetric")
-    (two, some), (three, others) = ([np.log(np.where(z["A"] > 0, z["A"], np.nan)) for z in one] for one in both)
-    # What does not change from group to group does not matter to the jackknife.
-    times = jackknife(float(three - two), others, three - some, scatter="symmetric")
-    return ends | {"times": times.map(np.exp)}

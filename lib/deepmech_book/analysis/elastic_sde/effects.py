@@ -152,17 +152,6 @@ def figure_3(
     return estimate(shapes, window), estimate(photos, wide), printed.coarsen(time=100, boundary="trim").mean(), bands
 
 
-def by_window(networks: xr.Dataset, windows: Sequence[int]) -> xr.Dataset:
-    """:func:`estimate` with filters of several windows, in iterations, over ``window`` (Fig. D.1)."""
-    return xr.concat([estimate(networks, one) for one in windows], xr.Variable("window", list(windows)))
-
-
-def by_classes(few: xr.Dataset, many: xr.Dataset, window: int) -> xr.Dataset:
-    """:func:`estimate` by the I-model of networks of two classes and of three, over ``classes`` (Fig. D.4)."""
-    both = [estimate(one, window, ["I"]).isel(model=0, drop=True) for one in (few, many)]
-    return xr.concat(both, xr.Variable("classes", ["2 classes", "3 classes"]))
-
-
 def over_groups(result: xr.Dataset, measure: Callable[[xr.DataArray], Any]) -> Estimate:
     """A measure of class means in coarse blocks of time, with its interval over groups of trials."""
     return jackknife(*map(measure, without_groups(result)), over="group", scatter="symmetric")
