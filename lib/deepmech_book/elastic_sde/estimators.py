@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -17,7 +18,7 @@ from deepmech_book.elastic_sde import panels
 from deepmech_book.elastic_sde.words import in_shares, said
 
 ITERATIONS, TRIALS = 400, 100
-ESTIMATORS = ["I", "L-paper", "L-program"]
+ESTIMATORS: list[Any] = ["I", "L-paper", "L-program"]
 """Formulas compared: of the I-model, of the L-model as printed, and as in the authors' program."""
 STARTS = np.array([[1.7, -0.4, 0.2], [-0.1, 2.0, -0.6], [0.4, 0.3, 1.5]])
 """Class means before the first step; in the L-model less their mean over logits, as networks' logits add up to zero."""
@@ -53,7 +54,8 @@ def recovered_effects(structure, n_logs, start=1.0, height=0.03):
     """
     logs = []
     for seed in range(n_logs):
-        means = elasticity.class_means(*training_log(structure, start, height, seed), 3, pool=5)
+        logits, labels = training_log(structure, start, height, seed)
+        means = elasticity.class_means(logits, labels, 3, pool=5)
         totals = [elasticity.integrated_effects(means, name, 5) for name in ESTIMATORS]
         rows = [z.merge(elasticity.effects(z, 51).drop_vars("gap"), combine_attrs="drop") for z in totals]
         logs.append(xr.concat(rows, over("model", ESTIMATORS)))
@@ -83,8 +85,8 @@ def recovery(names, of_i, of_l, since=25):
     logs = {"I": of_i, "L-program": of_l}
 
     def errors(part):
-        rows = [[error(part(one), n, since).sel(model=m, drop=True) for m, one in logs.items()] for n in names]
-        rows = [xr.concat(row, "model") for row in rows]
+        each = [[error(part(one), n, since).sel(model=m, drop=True) for m, one in logs.items()] for n in names]
+        rows = [xr.concat(row, "model") for row in each]
         return xr.concat(rows, xr.Variable("effect", names)).assign_coords(model=list(logs))
 
     own, nothing = errors(lambda one: one), errors(lambda one: one.assign({n: 0 * one[n] for n in names}))
@@ -136,7 +138,7 @@ def small_window(by_window, trend):
 
 def by_size(shapes, photos, rates=False):
     """Both effects by data and model as panels, over the share of training, a curve for each number of samples."""
-    rows = {}
+    rows: dict[str, xr.DataArray] = {}
     for name, label in (panels.RATES if rates else panels.INTEGRATED).items():
         for data, one in {"shapes": shapes, "CIFAR": photos}.items():
             curves = panels.by_share(1000 * one[name] if rates else one[name])

@@ -157,8 +157,8 @@ def most_apart(measured):
 def judged(walked, foretold, score, rival):
     """Mean over networks of the forecast's score by phase, beside that of another kind of forecast."""
     each = {p: score(run, foretold[p]) for p, run in walked.items()}
-    both = {p: [one.sel(kind=kind, drop=True) for kind in ("forecast", rival)] for p, one in each.items()}
-    return Measurement(stack({p: beside(*one, "seed") for p, one in both.items()}, "phase"))
+    kinds = [{p: one.sel(kind=kind, drop=True) for p, one in each.items()} for kind in ("forecast", rival)]
+    return Measurement(stack({p: beside(kinds[0][p], kinds[1][p], "seed") for p in each}, "phase"))
 
 
 @measures("C.3.forecast.curves")
