@@ -96,30 +96,18 @@ class NetworkDiagram:
         """The same within a row, mean over rows."""
         return self._beside(self._within_rows, self._told)
 
-    @cached_property
-    def falls_beside_loss(self) -> Estimate:
-        """As :attr:`falls`, with the training loss as null: like the curve, it is told training samples alone."""
-        return self._beside(self._over_all, lambda ranks, a, loss: ranks(loss, a), self._made["loss"])
+    def falls_beside(self, rival: str, in_rows: bool = False) -> Estimate:
+        """As :attr:`falls` (or within rows), with a null that, like the curve, is told training samples alone.
 
-    @cached_property
-    def falls_in_rows_beside_loss(self) -> Estimate:
-        """The same within a row, mean over rows."""
-        return self._beside(self._within_rows, lambda ranks, a, loss: ranks(loss, a), self._made["loss"])
-
-    @cached_property
-    def falls_beside_accuracy(self) -> Estimate:
-        """As :attr:`falls_beside_loss`, with the accuracy on training samples as null: that loss is the last epoch's,
-        with dropout and wrong labels on, but load curves and this accuracy are of clean samples."""
-        return self._beside(self._over_all, lambda ranks, a, right: ranks(-right, a), self._made["accuracy_train"])
-
-    @cached_property
-    def falls_in_rows_beside_accuracy(self) -> Estimate:
-        """The same within a row, mean over rows."""
-        return self._beside(self._within_rows, lambda ranks, a, right: ranks(-right, a), self._made["accuracy_train"])
+        It is the ``loss`` of the last epoch, with dropout and wrong labels on, or, as load curves are of clean samples,
+        ``accuracy_train`` on these.
+        """
+        sign, ranks = 1 if rival == "loss" else -1, self._within_rows if in_rows else self._over_all
+        return self._beside(ranks, lambda ranks, a, told: ranks(sign * told, a), self._made[rival])
 
     @cached_property
     def falls_among_fitted(self) -> Estimate:
-        """As :attr:`falls_beside_loss`, over the cells whose networks all have every training sample right.
+        """As :meth:`falls_beside` the loss, over the cells whose networks all have every training sample right.
 
         nan with fewer than three such cells.
         """
@@ -341,22 +329,20 @@ def against_rivals(made: Mapping[str, xr.Dataset]) -> pd.DataFrame:
 
     It is "?" where the 95 % interval of the difference between the two rank correlations holds 0.
 
-    Its rivals, over all cells and within rows, are those of :attr:`NetworkDiagram.falls_beside_loss`,
-    :attr:`NetworkDiagram.falls_beside_accuracy` and :attr:`NetworkDiagram.falls`.
+    Its rivals, over all cells and within rows, are those of :meth:`NetworkDiagram.falls_beside` and of
+    :attr:`NetworkDiagram.falls`.
     """
-    kinds = {
-        "training loss": "falls_beside_loss",
-        "training loss, within rows": "falls_in_rows_beside_loss",
-        "training accuracy": "falls_beside_accuracy",
-        "training accuracy, within rows": "falls_in_rows_beside_accuracy",
-        "distance from the best noise": "falls",
-        "that distance, within rows": "falls_in_rows",
+    kinds: dict[str, Callable[[NetworkDiagram], Estimate]] = {
+        "training loss": lambda one: one.falls_beside("loss"),
+        "training loss, within rows": lambda one: one.falls_beside("loss", in_rows=True),
+        "training accuracy": lambda one: one.falls_beside("accuracy_train"),
+        "training accuracy, within rows": lambda one: one.falls_beside("accuracy_train", in_rows=True),
+        "distance from the best noise": lambda one: one.falls,
+        "that distance, within rows": lambda one: one.falls_in_rows,
     }
-
     rows = {}
     for title, one in made.items():
-        diagram = NetworkDiagram(one)
-        found = {kind: getattr(diagram, name) for kind, name in kinds.items()}
+        found = {kind: number(NetworkDiagram(one)) for kind, number in kinds.items()}
         rows[title.replace("_", " ")] = {k: f"{_better(f)} ({two_decimals(f.null)})" for k, f in found.items()}
     return pd.DataFrame(rows).T.rename_axis(columns="better than the")
 
@@ -366,17 +352,14 @@ def _better(found: Estimate) -> str:
     return "yes" if high < 0 else "no" if low > 0 else "?"
 
 
-def beside_both(made: Mapping[str, xr.Dataset], falls: str) -> str:
-    """In which diagrams the bend tells accuracy better than each rival that sees training samples alone, in words.
-
-    ``falls`` is ``"falls"`` over all cells and ``"falls_in_rows"`` within rows.
-    """
+def beside_both(made: Mapping[str, xr.Dataset], in_rows: bool = False) -> str:
+    """In which diagrams the bend tells accuracy better than training loss and training accuracy do, in words."""
     told = []
-    for rival in ("loss", "accuracy"):
-        each = {name: _better(getattr(NetworkDiagram(one), f"{falls}_beside_{rival}")) for name, one in made.items()}
-        named = {how: [n.replace("_", " ") for n, word in each.items() if word == how] for how in ("yes", "no")}
-        better, worse = (f"{len(some)} of {len(each)} ({'; '.join(some) or 'none'})" for some in named.values())
-        told.append(f"Beside the training {rival} the bend is better in {better}, worse in {worse}.")
+    for rival in ("loss", "accuracy_train"):
+        each = {n.replace("_", " "): _better(NetworkDiagram(d).falls_beside(rival, in_rows)) for n, d in made.items()}
+        named = [[name for name, word in each.items() if word == how] for how in ("yes", "no")]
+        better, worse = (f"{len(some)} of {len(each)} ({'; '.join(some) or 'none'})" for some in named)
+        told.append(f"Beside the training {rival.split('_')[0]} the bend is better in {better}, worse in {worse}.")
     return " ".join(told)
 
 

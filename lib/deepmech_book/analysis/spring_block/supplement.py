@@ -59,10 +59,10 @@ def near_the_ceiling(diagrams: Mapping[str, xr.Dataset], n_samples: int, n_class
         plain, again = NetworkDiagram(made), NetworkDiagram(debiased(made, n_samples, n_classes))
         rows[name] = {
             "near the ceiling": f"{int(near.any('layer').sum())} of {made['curvature'].size}",
-            "accuracy and bend, plain": str(plain.falls_beside_loss),
-            "debiased": str(again.falls_beside_loss),
-            "within rows, plain": str(plain.falls_in_rows_beside_loss),
-            "debiased, too": str(again.falls_in_rows_beside_loss),
+            "accuracy and bend, plain": str(plain.falls_beside("loss")),
+            "debiased": str(again.falls_beside("loss")),
+            "within rows, plain": str(plain.falls_beside("loss", in_rows=True)),
+            "debiased, too": str(again.falls_beside("loss", in_rows=True)),
             "bent cells gain, plain": str(plain.bent_gains),
             "and debiased": str(again.bent_gains),
         }

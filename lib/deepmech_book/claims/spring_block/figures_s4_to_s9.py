@@ -33,15 +33,15 @@ def noise_bends(diagrams: Diagrams) -> Measurement:
 @measures("A.SM.accuracy_falls", "A.S7.b.accuracy_falls")
 def accuracy_falls(diagrams: Diagrams) -> Measurement:
     """Rank correlation of accuracy with the size of the curvature over the cells of every diagram."""
-    found = over_diagrams(diagrams, lambda one: one.falls_beside_loss)
-    return Measurement(found, detail=beside_both(diagrams, "falls"))
+    found = over_diagrams(diagrams, lambda one: one.falls_beside("loss"))
+    return Measurement(found, detail=beside_both(diagrams))
 
 
 @measures("A.SM.accuracy_in_rows", "A.S7.b.accuracy_in_rows")
 def accuracy_in_rows(diagrams: Diagrams) -> Measurement:
     """The same within rows, mean over rows."""
-    found = over_diagrams(diagrams, lambda one: one.falls_in_rows_beside_loss)
-    return Measurement(found, detail=beside_both(diagrams, "falls_in_rows"))
+    found = over_diagrams(diagrams, lambda one: one.falls_beside("loss", in_rows=True))
+    return Measurement(found, detail=beside_both(diagrams, in_rows=True))
 
 
 @measures("A.S7.linear_slow")

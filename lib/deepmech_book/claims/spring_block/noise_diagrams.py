@@ -46,15 +46,15 @@ def convex_side(panels: Panels) -> Measurement:
 @measures("A.1.accuracy_falls")
 def accuracy_falls(panels: Panels) -> Measurement:
     """Rank correlation of accuracy with the size of the curvature over the cells of every diagram."""
-    found = over_diagrams(panels, lambda one: one.falls_beside_loss)
-    return Measurement(found, detail=beside_both(panels, "falls"))
+    found = over_diagrams(panels, lambda one: one.falls_beside("loss"))
+    return Measurement(found, detail=beside_both(panels))
 
 
 @measures("A.1.accuracy_in_rows")
 def accuracy_in_rows(panels: Panels) -> Measurement:
     """The same within rows, mean over rows."""
-    found = over_diagrams(panels, lambda one: one.falls_in_rows_beside_loss)
-    return Measurement(found, detail=beside_both(panels, "falls_in_rows"))
+    found = over_diagrams(panels, lambda one: one.falls_beside("loss", in_rows=True))
+    return Measurement(found, detail=beside_both(panels, in_rows=True))
 
 
 @measures("A.text.same_fit")
