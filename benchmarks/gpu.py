@@ -51,7 +51,8 @@ from deepmech.trainers.engines.torch_walk import TorchWalk  # noqa: E402
 from deepmech.trainers.modules import BiasFree, build_network  # noqa: E402
 from deepmech.trainers.run import device_in_words  # noqa: E402
 from deepmech.trainers.specs import Member  # noqa: E402
-from deepmech_book.sweeps.glass import minima, walks  # noqa: E402
+from deepmech_book.glass.experiments import experiment  # noqa: E402
+from deepmech_book.sweeps.glass import walks  # noqa: E402
 from deepmech_book.sweeps.shipped import publish  # noqa: E402
 from deepmech_book.sweeps.spring_block import convolutional, networks  # noqa: E402
 
@@ -274,17 +275,16 @@ def worth(toy: bool, seeds: int | None) -> Iterator[Sweep]:
     wide, stages = at_paper("spring_block/figures_s4_to_s9"), at_paper("spring_block/convolutional")
     images = {name: name for name in ("mnist", "fashion-mnist", "cifar10")}
     s6 = networks.supplement(images, wide["wide_layers"])
-    data = {"name": rest["dataset"], "n_data": rest["n_data"]}
-    at_rest = {"gain": rest["gain"], "sgd_steps": rest["sgd_steps"], "learning_rate": rest["sgd_rate"]}
-    at_rest |= {"descent_steps": rest["descent_steps"], "slow_steps": rest["slow_steps"]}
-    decays, n = rest["regularisations_c"], rest["n_seeds_c"]
+    cells = {"width": [rest["width_c"]], "regularisation": rest["regularisations_c"], "seed": range(rest["n_seeds_c"])}
+    same = ("dataset", "n_data", "whiten", "gain", "sgd_steps", "descent_steps", "slow_steps")
+    at_rest = {name: rest[name] for name in same} | {"learning_rate": rest["sgd_rate"]}
     yield s6["S6(a), width 400"]
     yield convolutional.dropout_raised(
         stages["dataset"], stages["n_seeds"], stages["stage"], stages["learning_rate"], n_records=6
     )
     yield made["regularised"]
     yield made["underparameterised"]
-    yield minima.plane(data, [rest["width_c"]], decays, n, at_rest, "ttt")
+    yield experiment("glass-ttt", cells, **at_rest)
     yield s6["S6(b), width 2500"]
     yield made["overparameterised"]
 

@@ -12,9 +12,8 @@ from deepmech.simulators.brownian import free_overlap, free_time
 from deepmech.trainers.engines.compiled.langevin import layer_sizes, n_weights
 from deepmech.trainers.langevin import log_times
 from deepmech_book.analysis.glass import shapes
-from deepmech_book.sweeps.glass import minima, walks
-
-REST = {"sgd_steps": 100, "learning_rate": 0.01}
+from deepmech_book.glass.experiments import experiment
+from deepmech_book.sweeps.glass import walks
 
 TEMPERATURES = (1.0, 0.1, 0.01, 1e-3, 1e-4, 1e-6, 0.0)
 CHI = (300 / 7, 300.0, 2100.0)
@@ -163,12 +162,37 @@ def motilities_of(run, *parts):
     return run.assign(motility=(run.motility.dims, counts))
 
 
+@cache
+def spec_at_rest(width, regularisation, n_seeds, n_data):
+    cells = {"width": width, "regularisation": regularisation, "seed": range(n_seeds)}
+    return json.dumps(experiment("glass-plane", cells, dataset="digits", n_data=n_data).to_json())
+
+
+def at_rest(loss, width=(7,), regularisation=(0.0,), n_data=1500):
+    """Networks at rest whose data loss over seed, width and decay is made up; where it is nan they diverged."""
+    dims, loss = ("seed", "width", "regularisation"), np.asarray(loss, float)
+    spec = spec_at_rest(tuple(width), tuple(regularisation), len(loss), n_data)
+    data = {"data_loss": (dims, loss), "diverged": (dims, np.isnan(loss)), "error": (dims, loss)}
+    return xr.Dataset(
+        data, {"seed": range(len(loss)), "width": list(width), "regularisation": list(regularisation)}, {"spec": spec}
+    )
+
+
 def falling(places, decays=(0.001, 0.01, 0.02, 0.05)):
     """Networks whose loss rises with λ, and jumps to ½ at a place of their own."""
-    at = np.array(decays)
-    loss = np.array([np.where(at >= place, 0.5, at) for place in places])
-    coords = {"seed": range(len(places)), "regularisation": list(decays), "width": [5]}
-    return xr.Dataset({"data_loss": (("seed", "regularisation", "width"), loss[..., None])}, coords)
+    loss = [np.where(np.array(decays) >= place, 0.5, decays) for place in places]
+    return at_rest(np.array(loss)[:, None], regularisation=decays)
+
+
+DECAYS = (0.001, 0.003, 0.01, 0.014, 0.018, 0.022, 0.026, 0.03, 0.035, 0.04, 0.05, 0.07, 0.1)
+
+
+def jumping(shares, alike=False):
+    """Networks that fall from 0.1 to ½ in two jumps, the second a share of the rise, one decay after another."""
+    at = np.arange(len(DECAYS))
+    places = np.full(len(shares), 9) if alike else 3 + np.arange(len(shares)) % 9
+    loss = [np.select([at < k - 1, at < k], [0.1, 0.5 - 0.4 * s], 0.5) for k, s in zip(places, shares, strict=True)]
+    return at_rest(np.array(loss)[:, None], regularisation=DECAYS)
 
 
 def gaussian_counts(run, rng):
@@ -196,17 +220,17 @@ def two_sorts(rng):
     return run.assign(motility=(run.motility.dims, counts))
 
 
-def rested(ratio_of_star, rng, n_seeds=4, share=1.0):
-    """Networks at rest without weight decay, of sizes about N*, where the loss vanishes: of larger ones in a share."""
-    n_data, widths = 1500, [3, 4, 5, 6, 7, 8, 10, 13, 16, 20, 24]
-    sweep = minima.plane({"name": "digits", "n_data": n_data, "whiten": True}, widths, [0.0], n_seeds, REST, "uot")
-    sizes = np.array([n_weights(layer_sizes(10, w, 6)) / n_data for w in widths])
-    logs = np.where(sizes < ratio_of_star, -1.5, -8.0) + 0.1 * rng.standard_normal((n_seeds, len(widths)))
-    some = rng.permuted(np.broadcast_to(np.arange(n_seeds) >= share * n_seeds, (len(widths), n_seeds)), axis=1).T
-    logs = np.where(some & (sizes >= ratio_of_star), -1.5, logs)
-    return xr.Dataset(
-        {"data_loss": (("seed", "width", "regularisation"), 10.0 ** logs[..., None]),
-         "diverged": (("seed", "width", "regularisation"), np.zeros((*logs.shape, 1), bool))},
-        {"seed": range(n_seeds), "width": widths, "regularisation": [0.0]},
-        {"spec": json.dumps(sweep.to_json())},
-    )  # fmt: skip
+SIZES = (3, 4, 5, 6, 7, 8, 10, 13, 16, 20, 24)
+
+
+def crossing(places):
+    """Networks of 1,500 samples whose loss is a straight line in its logarithm, 10⁻⁴ at an N/P_D of their own."""
+    sizes = np.array([n_weights(layer_sizes(10, w, 6)) / 1500 for w in SIZES])
+    return at_rest(10.0 ** (-4 - 2 * (sizes - np.array(places)[:, None]))[..., None], SIZES)
+
+
+def some_without_loss(lossless, n_small=3):
+    """Networks of which small ones have loss, and larger ones, of several widths, where they are not lossless."""
+    large = np.where(lossless, 1e-15, 10**-2.5)
+    small = np.full((len(large), n_small), 0.1)
+    return at_rest(np.concatenate([small, large], 1)[..., None], SIZES[: n_small + large.shape[1]])

@@ -8,8 +8,9 @@ from slices import cells
 from deepmech import over
 from deepmech.sweeps import Sweep, run
 from deepmech_book.analysis.spring_block import printed
+from deepmech_book.glass.experiments import experiment
 from deepmech_book.sweeps.elastic_sde import networks as trials
-from deepmech_book.sweeps.glass import minima, walks
+from deepmech_book.sweeps.glass import walks
 from deepmech_book.sweeps.spring_block import (
     architectures,
     convolutional,
@@ -102,7 +103,9 @@ def test_what_diverges_is_a_cell_without_numbers(name):
 
 
 def test_networks_that_diverge_while_they_settle_have_no_error():
-    made = run(minima.plane(GLASS, [4], [0.0], 2, {"sgd_steps": 400, "learning_rate": 1e6}))
+    cells = {"width": [4], "regularisation": [0.0], "seed": range(2)}
+    how = {"sgd_steps": 400, "learning_rate": 1e6, "descent_steps": 0, "slow_steps": 0}
+    made = run(experiment("glass-plane", cells, dataset="digits", n_data=200, whiten=False, **how))
     assert made["diverged"].all()
     assert all(made[name].isnull().all() for name in ("loss", "data_loss", "error", "norm"))
 

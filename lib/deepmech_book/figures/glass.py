@@ -880,7 +880,7 @@ susceptibilities = partial(
 
 
 @_draws
-def _by_size(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -> Figure:
+def losses_by_size(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -> Figure:
     """Networks as dots, the typical loss as a line, named in the picture."""
     fig.set_size_inches(NARROW, 3.4)
     ax = fig.subplots()
@@ -911,19 +911,8 @@ def _by_size(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -> Figure
     return fig
 
 
-def losses_by_size(loss: xr.DataArray, typical: xr.DataArray, figure: str | None = None) -> Picture:
-    """Final losses over weights per sample: ``loss`` over ``labels``, ``seed``, ``ratio``, and the ``typical`` one."""
-    return _by_size(
-        loss,
-        typical,
-        alt="Final loss over weights per sample: it falls by many decades as networks grow, with a large scatter of "
-        "single networks, drawn as circles, around the line of their mean.",
-        figure=figure,
-    )
-
-
 @_draws
-def _by_decay(data: xr.DataArray, *, log: str = "", paper: float | None = None, fig: Figure) -> Figure:
+def losses_by_decay(data: xr.DataArray, *, log: str = "", paper: float | None = None, fig: Figure) -> Figure:
     """Final losses over ``regularisation`` along ``kind``: single networks thin and grey, their mean thick.
 
     ``paper`` marks the decay at which the paper has the transition.
@@ -950,16 +939,8 @@ def _by_decay(data: xr.DataArray, *, log: str = "", paper: float | None = None, 
     return fig
 
 
-losses_by_decay = partial(
-    _by_decay,
-    alt="Final loss over weight decay: single networks, thin lines, rise and then jump to one half at different "
-    "places; their mean, a thick line, rises more slowly.",
-)
-"""Final losses over ``regularisation``, of single networks and their mean, along ``kind``."""
-
-
 @_draws
-def _of_plane(data: xr.DataArray, *, fig: Figure) -> Figure:
+def losses_of_plane(data: xr.DataArray, *, fig: Figure) -> Figure:
     """Typical final losses over ``regularisation``, one curve for each ``ratio`` of weights to samples."""
     fig.set_size_inches(NARROW, 3.6)
     ax = fig.subplots()
@@ -991,14 +972,6 @@ def _of_plane(data: xr.DataArray, *, fig: Figure) -> Figure:
     )  # fmt: skip
     return fig
 
-
-losses_of_plane = partial(
-    _of_plane,
-    alt="Final loss over weight decay, one curve for each size: small for large networks at zero, and one half at "
-    "strong decay.",
-    figure="C.1",
-)
-"""Typical final losses over ``regularisation``, one curve for each ``ratio`` of weights to samples."""
 
 # --- landscape --------------------------------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ from functools import partial
 
 from deepmech.trainers.langevin import log_times
 from deepmech_book.sweeps import experiments
-from deepmech_book.sweeps.glass import landscape, walks
+from deepmech_book.sweeps.glass import landscape, minima, walks
 from deepmech_book.sweeps.glass.data import fingerprint
 
 
@@ -47,7 +47,25 @@ def landscapes(dataset="mnist", n_data=4000, temperature=0.01, networks=None, **
     return {"name": f"{{}}-{dataset}", "compute": "glass.landscape", "fixed": fixed, "data": data}
 
 
+def settled(dataset="mnist", n_data=4000, whiten=True, shuffle=None, **preparation):
+    """A row of networks at rest; what it does not say of their preparation is that of minima.REST."""
+    data = {"name": dataset, "n_data": n_data, "whiten": whiten} | ({} if shuffle is None else {"shuffle": shuffle})
+    fixed = {"data": data, "preparation": {**minima.REST, **preparation}}
+    return {"name": f"{{}}-{dataset}", "compute": "glass.transitions", "fixed": fixed, "data": fingerprint(**data)}
+
+
+def fitted(dataset="mnist", n_data=4000):
+    """A row of straight lines fitted to so many samples; the cell says how many."""
+    data = fingerprint(dataset, n_data, whiten=True)
+    return {"name": f"{{}}-{dataset}", "compute": "glass.linear_networks", "fixed": {"name": dataset}, "data": data}
+
+
 BATCHES = {"batch_size": (1, 8, 32, 128)}
+ALONE = {"regularisation": (0.0,)}
+FALLS = (0.001, 0.003, 0.01, 0.014, 0.018, 0.022, 0.026, 0.03, 0.035, 0.04, 0.05, 0.07, 0.1, 0.15)
+BY_HEART = {"dataset": minima.CIFAR, "n_data": 1500, "sgd_steps": 1_000_000, "learning_rate": 0.001}
+PROGRAM = {"n_data": 60_000, "whiten": False, "gain": 1.0, "learning_rate": 1e-3}
+"""The paper's size, inputs and start."""
 LONG = {"steps": 1_000_000, "waiting": (20_000,)}
 LENGTHS = (420, 4_200, 42_000, 300_000, 1_260_000, 4_200_000)
 """Steps of stochastic gradient descent at the program's μ = 1e-3. At P_D = 60,000 its parameter file's 500 epochs are
@@ -68,6 +86,37 @@ EXPERIMENTS: dict[str, experiments.Row] = {
         {"waiting": 100_000, "steps": 300_000},
     ),
     "glass-batches": (walked, {"seed": range(2), **BATCHES}, LONG),
+    "glass-plane": (
+        settled,
+        {
+            "width": (5, 7, 10, 13, 16, 20),
+            "regularisation": (0.0, 0.003, 0.01, 0.02, 0.03, 0.05, 0.08),
+            "seed": range(3),
+        },
+        {},
+    ),
+    "glass-uot": (
+        settled,
+        {"width": (5, 7, 9, 11, 13, 15, 18, 20), **ALONE, "seed": range(4)},
+        {"sgd_steps": 300_000},
+    ),
+    "glass-uot-random": (
+        settled,
+        {"width": (10, 13, 16, 20), **ALONE, "seed": range(2)},
+        {**BY_HEART, "shuffle": 1},
+    ),
+    "glass-uot-program": (
+        settled,
+        {"width": range(30, 73, 6), **ALONE, "seed": range(1)},
+        {**PROGRAM, "sgd_steps": 4_200_000, "descent_steps": 0, "slow_steps": 0},
+    ),
+    "glass-ttt": (settled, {"width": (7,), "regularisation": FALLS, "seed": range(10)}, {}),
+    "glass-ttt-program": (
+        settled,
+        {"width": (30,), "regularisation": (0.01, 0.013, 0.016, 0.02, 0.03), "seed": range(3)},
+        {**PROGRAM, "sgd_steps": 100_000, "descent_steps": 50, "slow_steps": 50},
+    ),
+    "glass-linear": (fitted, {"n_data": (4000,)}, {}),
     "landscape": (
         landscapes,
         {"system": landscape.SYSTEMS, "seed": range(3)},

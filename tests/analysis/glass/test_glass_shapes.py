@@ -225,10 +225,9 @@ def test_bins_of_the_null_are_those_of_the_measurement(run):
 
 def test_panels_of_alpha_hold_it_and_its_null():
     runs = {"regularised": gaussian_run(), "underparameterised": gaussian_run()}
-    for panels, temperatures in ((shapes.coldest_alphas, [1e-3]), (shapes.alpha_panels, [0.1, 0.01, 1e-3])):
-        found, null = panels(runs)
-        assert found.phase.values.tolist() == list(runs) and found.temperature.values.tolist() == temperatures
-        assert float(found.max()) == 0 and float(null.min()) == 0.5
+    found, null = shapes.alpha_panels(runs)
+    assert found.phase.values.tolist() == list(runs) and found.temperature.values.tolist() == [0.1, 0.01, 1e-3]
+    assert float(found.max()) == 0 and float(null.min()) == 0.5
 
 
 def test_panels_of_motilities_sum_to_one_and_show_the_null_where_it_is_asked():
@@ -252,17 +251,8 @@ def test_hot_weights_are_normal_where_alpha_is_nought_and_only_early_times_count
     assert shapes.normal_when_hot(run.assign(alpha=early)).value == 2
 
 
-def test_phases_without_loss_beside_the_others():
-    runs = {p: gaussian_run() for p in walks.PHASES}
-    level = {"regularised": -1.0, "underparameterised": 2.0, "overparameterised": 0.25}
-    runs = {p: run.assign(alpha=run.alpha + level[p]) for p, run in runs.items()}
-    found, words = shapes.beside_phases_with_loss(runs, 1e-3)
-    assert found == 0.25 and words == "1 (regularised), 2 (underparameterised), 0.25 (overparameterised)."
-
-
-def test_sets_of_networks_show_two_modes_where_there_are_two():
+def test_motilities_have_two_modes_where_there_are_two():
     one, two = motilities_of(gaussian_run(), (-5, -4, 9)), motilities_of(gaussian_run(), (-8, -7, 9), (-5, -4, 9))
-    assert shapes.share_bimodal(one, n=3, every=1) == (4, 0.0) and shapes.share_bimodal(two, n=2, every=2) == (3, 1.0)
     found, words = shapes.two_modes(two)
     assert found.value > 1 > shapes.two_modes(one)[0].value and words == "T = 0.001."
     assert found.null < 1
@@ -281,16 +271,6 @@ def test_slow_weights_are_those_within_a_free_walk():
     )
     assert float(table.loc[row, "median of slow log₁₀|Δw|"].replace("−", "-")) == pytest.approx(free - 0.5, abs=0.1)
     assert float(table.loc[row, "p of the dip test"]) < 0.05
-
-
-def test_a_table_of_silent_weights_holds_their_displacements():
-    run = gaussian_run()
-    square = run.end_square.copy()
-    square[..., 0] = square[..., 0] / 100
-    table = shapes.silent_weights({"a": run.assign(end_square=square)}, 1e-3, {"other": run})
-    assert table.loc["a", "at silent units"] == "1e-05" and table.loc["a", "other weights"] == "0.0001"
-    assert table.loc["other", "at silent units"] == "–"
-    assert float(table.loc["a", "shrunk by e to the power"]) == pytest.approx(phases.decayed(run), rel=0.05)
 
 
 def test_independent_networks_vary_by_what_independent_weights_do():

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -29,9 +28,7 @@ __all__ = [
     "HALF_AS_FAR",
     "alpha_panels",
     "alphas",
-    "beside_phases_with_loss",
     "bimodality",
-    "coldest_alphas",
     "far_from_gaussian",
     "fluctuations",
     "gaussian_motilities",
@@ -41,8 +38,6 @@ __all__ = [
     "motility_panels",
     "normal_when_hot",
     "scales",
-    "share_bimodal",
-    "silent_weights",
     "slow_weights",
     "susceptibility",
     "two_modes",
@@ -146,26 +141,6 @@ def far_from_gaussian(run: xr.Dataset) -> tuple[Estimate, str]:
     return replace(beyond, value=float(mean["all"]), null=float(mean.mixture)), words
 
 
-def coldest_alphas(runs: Mapping[str, xr.Dataset]) -> tuple[xr.DataArray, xr.DataArray]:
-    """α₂ at the lowest temperature above 0, and that of Gaussian groups, a panel for each phase (Fig. A8(a-c)).
-
-    Parameters
-    ----------
-    runs : mapping of str to Dataset
-        Phase -> walks.
-
-    Returns
-    -------
-    tuple of DataArray
-        Means over runs, over ``phase``, ``temperature`` (the lowest of each) and ``time``.
-    """
-    found, null = {}, {}
-    for phase, run in runs.items():
-        alpha = alphas(run).mean("seed").sel(temperature=[phases.coldest(run)])
-        found[phase], null[phase] = alpha["all"], alpha.mixture
-    return phases.panels(found), phases.panels(null)
-
-
 def alpha_panels(runs: Mapping[str, xr.Dataset]) -> tuple[xr.DataArray, xr.DataArray]:
     """α₂ at the highest, a middle and the lowest temperature, and that of Gaussian groups, by phase (Fig. 7(a-c)).
 
@@ -239,77 +214,6 @@ def normal_when_hot(run: xr.Dataset) -> Estimate:
 def two_modes(run: xr.Dataset) -> tuple[Estimate, str]:
     """:func:`bimodality` at the lowest temperature above 0, and that temperature in words."""
     return bimodality(run, phases.coldest(run)), f"T = {phases.coldest(run):g}."
-
-
-def share_bimodal(run: xr.Dataset, n: int = 3, every: int = 11) -> tuple[int, float]:
-    """How often so few networks show two modes: sets of ``n`` runs whose dip is beyond 95 % of uniform samples'.
-
-    Parameters
-    ----------
-    run : Dataset
-        Walks of one phase.
-    n : int
-        Networks in a set.
-    every : int
-        Of all sets, in the order of their members, each so-many-th is tried.
-
-    Returns
-    -------
-    tuple of int and float
-        Number of sets tried, and the share of them with two modes.
-    """
-    sets = [run.isel(seed=list(some)) for some in list(combinations(range(run.sizes["seed"]), n))[::every]]
-    return len(sets), float(np.mean([modes(some, phases.coldest(run)).p < 0.05 for some in sets]))
-
-
-def beside_phases_with_loss(runs: Mapping[str, xr.Dataset], temperature: float) -> tuple[float, str]:
-    """|α₂| of overparameterised networks over the smaller one of the two other phases, and all in words (Fig. A8(c)).
-
-    Parameters
-    ----------
-    runs : mapping of str to Dataset
-        Phase -> walks, of all three.
-    temperature : float
-        As the paper counts it; α₂ is that of the last recorded time.
-    """
-    late = {p: abs(float(alphas(r)["all"].mean("seed").sel(temperature=temperature)[-1])) for p, r in runs.items()}
-    words = ", ".join(f"{v:.2g} ({phase})" for phase, v in late.items())
-    return late["overparameterised"] / min(late["regularised"], late["underparameterised"]), f"{words}."
-
-
-def silent_weights(
-    runs: Mapping[str, xr.Dataset], temperature: float, beside: Mapping[str, xr.Dataset]
-) -> pd.DataFrame:
-    """How far weights at silent units have moved, beside the others and a free walk, and what decay had left of them.
-
-    Parameters
-    ----------
-    runs : mapping of str to Dataset
-        Phase -> walks.
-    temperature : float
-        As the paper counts it.
-    beside : mapping of str to Dataset
-        Title -> walks of which only the last column is given.
-
-    Returns
-    -------
-    DataFrame
-        Root mean square displacements after the first wait, in words, one row a phase.
-    """
-    rows = {}
-    for phase, run in runs.items():
-        group = run[["end_square", "end_count"]].isel(waiting=0).sel(temperature=temperature).sum(["seed", "layer"])
-        size = np.sqrt(group.end_square / group.end_count.where(group.end_count > 0))
-        last = float(run.msd.isel(waiting=0).dropna("time").time[-1])
-        rows[phase] = {
-            "at silent units": f"{float(size.sel(alive=0)):.2g}",
-            "other weights": f"{float(size.sel(alive=1)):.2g}",
-            "a free walk": f"{np.sqrt(2 * walks.diffusion(temperature) * last):.2g}",
-            "shrunk by e to the power": f"{phases.decayed(run):.2g}",
-        }
-    for title, run in beside.items():
-        rows[title] = {"shrunk by e to the power": f"{phases.decayed(run):.2g}"}
-    return pd.DataFrame.from_dict(rows, orient="index").fillna("–")
 
 
 def slow_weights(runs: Mapping[str, xr.Dataset], warmest: float = 1e-3) -> pd.DataFrame:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from deepmech.core.labels import over
-from deepmech.sweeps import Sweep
 from deepmech.trainers.langevin import Dynamics, Preparation, prepare
-from deepmech_book.sweeps.glass.data import Binary, binary, fingerprint
+from deepmech_book.sweeps.glass.data import Binary, binary
 from deepmech_book.sweeps.policy import verification_policy
 
 CIFAR = "cifar10-jpeg"
@@ -37,12 +34,6 @@ def single_path(data: Binary) -> float:
     return float(max(pull))
 
 
-def linear_sweep(name: str, n_data: int) -> Sweep:
-    """What a straight line through as many samples as a panel of Fig. 1(c) or A3(b) has seen explains, and its λ*."""
-    compute, cells = "glass.linear_networks", {"n_data": over("n_data", [n_data])}
-    return Sweep(f"glass-linear-{name}", compute, cells, {"name": name}, data=fingerprint(name, n_data, whiten=True))
-
-
 @verification_policy()
 def linear_cells(cells: xr.Dataset, name: str) -> xr.Dataset:
     """``explained`` share of the labels' variance, and ``gives_way``, the λ of :func:`single_path`, per cell."""
@@ -57,34 +48,6 @@ def linear_cells(cells: xr.Dataset, name: str) -> xr.Dataset:
 
 #: How networks come to rest: stochastic, then full-batch gradient descent, after a wider start than the paper's.
 REST = {"gain": 6**0.5, "sgd_steps": 60_000, "learning_rate": 0.02, "descent_steps": 2000, "slow_steps": 2000}
-
-
-def plane(
-    data: dict[str, Any],
-    widths: Sequence[int],
-    regularisations: Sequence[float] = (0.0,),
-    n_seeds: int = 4,
-    preparation: dict[str, Any] = REST,
-    name: str = "plane",
-) -> Sweep:
-    """Networks at rest over ``width``, ``regularisation`` and ``seed``.
-
-    Examples
-    --------
-    >>> plane({"name": "digits", "n_data": 500}, [4, 8], [0.0, 0.1], n_seeds=3).grid.shape
-    (2, 2, 3)
-    """
-    return Sweep(
-        f"glass-{name}-{data['name']}",
-        "glass.transitions",
-        {
-            "width": over("width", list(widths)),
-            "regularisation": over("regularisation", list(regularisations)),
-            "seed": over("seed", range(n_seeds)),
-        },
-        {"data": dict(data), "preparation": preparation},
-        data=fingerprint(**data),
-    )
 
 
 @verification_policy()

@@ -1,0 +1,175 @@
+"""The same on photographs (Figs. A3, A4(d-f), A8): where networks come to rest, how they walk, what a line explains."""
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from deepmech.core.estimates import estimate, stack, unknown
+from deepmech.core.labels import over
+from deepmech.sweeps import sweep_of
+from deepmech_book.analysis.glass import phases, relaxation, shapes
+from deepmech_book.analysis.glass.summaries import origins
+from deepmech_book.claims.functions import Measurement, measures
+from deepmech_book.claims.glass._clocks import measures_walks
+from deepmech_book.glass import transitions
+from deepmech_book.glass.experiments import experiment
+from deepmech_book.sweeps.glass import walks
+from deepmech_book.sweeps.glass.data import title_of
+from deepmech_book.sweeps.shipped import result
+
+COLLAPSED = 0.499
+"""Data loss above which a network counts as fallen to the origin, where it is ½: here a learnt loss is high."""
+NO_NULL = "the mean loss of random labels crosses the level nowhere; give wider networks (widths_null)"
+
+
+# --- pictures and tables
+
+
+def by_labels(results):
+    """Losses over ratio N/P_D of several results, along labels."""
+    parts = [transitions.by_ratio(one) for one in results.values()]
+    return xr.concat(parts, over("labels", list(results)), join="outer")
+
+
+def coldest_alphas(runs):
+    """α₂ at the lowest temperature above 0, and that of Gaussian groups, means over runs, by phase."""
+    cold = {p: shapes.alphas(run).mean("seed").sel(temperature=[phases.coldest(run)]) for p, run in runs.items()}
+    return tuple(phases.panels({p: one[which] for p, one in cold.items()}) for which in ("all", "mixture"))
+
+
+def falls_at(result, level):
+    """The smallest λ from which on a network's data loss stays above a level; nan if there is none."""
+    loss = transitions.over_decay(result)
+    stays = transitions.above_for_good(loss, level).astype(bool) & loss.notnull().all("regularisation")
+    return loss.regularisation.where(stays).min("regularisation")
+
+
+def summary(sizes, decays, level, line):
+    """N*, λ* and where a linear fit gives way, in words; ``level``: data loss above which a network has fallen."""
+    star, points = transitions.n_star(sizes), falls_at(decays, level)
+    return {
+        "N*/P_D": f"{star:.2g}" if np.isfinite(star) else "not reached",
+        "λ*, median": f"{float(points.median()):.2g}",
+        "least": f"{float(points.min()):.2g}",
+        "most": f"{float(points.max()):.2g}",
+        "a line explains": f"{100 * float(line.explained):.0f} %",
+        "a line gives way at λ": f"{float(line.gives_way):.2g}",
+    }
+
+
+def beside_linear_fits(sizes, decays):
+    """A row for MNIST, as the page on transitions has it, and one for networks on photographs."""
+    digits, rows = (result(experiment("glass-uot")), result(experiment("glass-ttt"))), {}
+    for (widths, lambdas), level in ((digits, phases.LEARNT), ((sizes, decays), COLLAPSED)):
+        name, n = (sweep_of(lambdas).fixed["data"][word] for word in ("name", "n_data"))
+        line = result(experiment("glass-linear", {"n_data": [n]}, dataset=name, n_data=n)).isel(n_data=0)
+        rows[title_of(name)] = summary(widths, lambdas, level, line)
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def silent_weights(runs, temperature, beside):
+    """Root mean square displacements at silent units, of others and of a free walk, in words, and what decay had left.
+
+    ``beside``: title -> walks of which only the last column is given.
+    """
+    rows = {}
+    for phase, run in runs.items():
+        group = run[["end_square", "end_count"]].isel(waiting=0).sel(temperature=temperature).sum(["seed", "layer"])
+        size = np.sqrt(group.end_square / group.end_count.where(group.end_count > 0))
+        last = float(run.msd.isel(waiting=0).dropna("time").time[-1])
+        rows[phase] = {
+            "at silent units": f"{float(size.sel(alive=0)):.2g}",
+            "other weights": f"{float(size.sel(alive=1)):.2g}",
+            "a free walk": f"{np.sqrt(2 * walks.diffusion(temperature) * last):.2g}",
+        }
+    decay = {title: f"{phases.decayed(run):.2g}" for title, run in {**runs, **beside}.items()}
+    table = pd.DataFrame.from_dict(rows, orient="index").reindex(decay)
+    return table.assign(**{"shrunk by e to the power": decay}).fillna("–")
+
+
+# --- claims
+
+
+@measures("C.A3.n_star")
+def n_star(sizes, shuffled):
+    """N/P_D at which the mean loss vanishes; the null: with shuffled labels."""
+    null, reached = transitions.n_star(shuffled), np.isfinite(transitions.n_star(sizes))
+    star = estimate(sizes, "seed", "symmetric", of=transitions.n_star) if reached else unknown(transitions.NOWHERE)
+    middle = transitions.typical(transitions.by_ratio(sizes)).to_series()
+    losses = ", ".join(f"{v:.1g} at {r:.2f}" for r, v in middle.items())
+    words = f"{transitions.origin(sizes)} Mean loss: {losses}."
+    return Measurement(unknown(NO_NULL) if np.isnan(null) else star, null=null, detail=words)
+
+
+@measures("C.A3.scatter")
+def scatter(sizes):
+    """Share of the larger networks that are without loss."""
+    return Measurement(transitions.without_loss(sizes), null=1.0, detail=transitions.origin(sizes))
+
+
+@measures("C.A3.sharp")
+def sharp(decays):
+    """Share of the loss's rise in the step that ends at the origin, mean over networks; the null: of their mean."""
+    return transitions.sharp(decays, COLLAPSED)
+
+
+@measures_walks("C.A4.hot_slope")
+def hot_slope(runs):
+    """The power of T that τ₉₀ follows where hot, in the phases with loss; where only the landscape moves weights, 0."""
+    lossy = {phase: runs[phase] for phase in phases.WITH_LOSS}
+    found = {phase: relaxation.hot_power(phases.times(run)) for phase, run in lossy.items()}
+    return Measurement(stack(found, "phase"), expected=-1.0, null=0.0, detail=origins(lossy))
+
+
+@measures_walks("C.A4.cold_flat")
+def cold_flat(runs):
+    """τ₉₀ where cold over that at T = 0; of free walks at least ten."""
+    judged = {phase: relaxation.cold_over_rest(runs[phase]) for phase in phases.WITH_LOSS}
+    free = xr.DataArray([null for _, null in judged.values()], {"phase": list(judged)}, "phase")
+    return Measurement(stack({phase: one for phase, (one, _) in judged.items()}, "phase"), expected=1.0, null=free)
+
+
+@measures_walks("C.A8.cold_is_not")
+def cold_is_not(runs):
+    """α₂ when coldest, in the phases with loss, beside that of Gaussian groups."""
+    found = {phase: shapes.far_from_gaussian(runs[phase]) for phase in phases.WITH_LOSS}
+    words = " ".join(f"{phase.capitalize()}: {said}" for phase, (_, said) in found.items())
+    return Measurement(stack({phase: one for phase, (one, _) in found.items()}, "phase"), detail=words)
+
+
+@measures_walks("C.A8.less")
+def less(runs):
+    """|α₂| at T = 0.001 of networks without loss over the smaller one of the two other phases."""
+    if "overparameterised" not in runs:
+        return Measurement(not_testable=phases.NONE_FITS)
+    alphas = {phase: shapes.alphas(run)["all"].mean("seed").sel(temperature=1e-3) for phase, run in runs.items()}
+    late = {phase: abs(float(alpha[-1])) for phase, alpha in alphas.items()}
+    words = ", ".join(f"{v:.2g} ({phase})" for phase, v in late.items())
+    return Measurement(late["overparameterised"] / min(late[p] for p in phases.WITH_LOSS), detail=f"{words}.")
+
+
+def share_bimodal(run, n=3, every=11):
+    """Sets of so few networks, each so-many-th of all, and their share whose dip is beyond 95 % of uniform samples'."""
+    sets = [run.isel(seed=list(some)) for some in list(combinations(range(run.sizes["seed"]), n))[::every]]
+    return len(sets), float(np.mean([shapes.modes(some, phases.coldest(run)).p < 0.05 for some in sets]))
+
+
+@measures_walks("C.A8.bimodal")
+def bimodal(runs, on_mnist):
+    """The dip of motilities when coldest, beside that of Gaussian groups; ``on_mnist``: regularised networks there."""
+    found = {phase: shapes.two_modes(runs[phase])[0] for phase in phases.WITH_LOSS}
+    n, share = share_bimodal(on_mnist)
+    words = f"Of {n} sets of three networks on MNIST, {100 * share:.0f} % have a dip beyond uniform samples'."
+    return Measurement(stack(found, "phase"), detail=words)
+
+
+@measures_walks("C.A8.unimodal")
+def unimodal(runs):
+    """The dip of motilities of networks without loss, when coldest; the null: the smaller one of the other phases."""
+    if "overparameterised" not in runs:
+        return Measurement(not_testable=phases.NONE_FITS)
+    dips = {phase: float(shapes.two_modes(run)[0].value) for phase, run in runs.items()}
+    words = origins({"overparameterised": runs["overparameterised"]})
+    return Measurement(dips["overparameterised"], null=min(dips[phase] for phase in phases.WITH_LOSS), detail=words)
