@@ -34,8 +34,8 @@ def integrals(run, names=INTEGRATED):
     return in_training(both(hundredths(run[list(names)]), names), "integrated effect")
 
 
-def rates(run):
-    return in_training(1000 * both(some_times(run[list(RATES)], 500), RATES), SLOPES)
+def rates(run, names=RATES, said=SLOPES):
+    return in_training(1000 * both(some_times(run[list(names)], 500), names), said)
 
 
 def inner(curves):

@@ -7,7 +7,12 @@ from deepmech_book import words
 WORDS = {"time": ("time $t$", "1"), "step": ("step $h$", "1"), "r": ("true exponent $r$", "1")}
 """Name and unit of what results of this chapter are over."""
 said = partial(words.said, WORDS)
-in_training = partial(words.said, {"time": ("iteration", "1")})
+IN_TRAINING = {
+    "time": ("iteration", "1"),
+    "at_iteration": ("iteration", "1"),
+    "label_error": (r"share of wrong labels $p_\mathrm{err}$", "1"),
+}
+in_training = partial(words.said, IN_TRAINING)
 """Of networks, whose time is iterations."""
 in_shares = partial(words.said, {"time": ("share of training", "1")})
 """Of training of different length, side by side."""

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from deepmech.core.estimates import Estimate
 from deepmech_book import figures
 from deepmech_book.figures import Picture
 
@@ -24,11 +23,6 @@ __all__ = [
     "effect_rates",
     "fading_effects",
     "fading_exponents",
-    "final_accuracy",
-    "final_loss",
-    "indices_by_model",
-    "indices_by_source",
-    "integrated_by_share",
     "integrated_effects",
     "logit_clouds",
     "paths_by_class",
@@ -36,15 +30,12 @@ __all__ = [
     "paths_of_i_model",
     "plane_angles",
     "projected_logits",
-    "rates_by_share",
-    "rates_in_logits",
     "relative_differences",
     "separable_by_chance",
     "shapes",
     "share_separated",
     "threshold",
     "training_losses",
-    "validation_curves",
 ]
 
 
@@ -324,133 +315,6 @@ def effect_rates(shapes: xr.Dataset, photos: xr.Dataset) -> Picture:
         shared=False,
         x_label="share of training",
         alt="Four panels. One effect has an early maximum; the other stays below it.",
-    )
-
-
-# --- corruption -------------------------------------------------------------------------------------------------------
-
-WRONG = r"share of wrong labels $p_\mathrm{err}$"
-
-validation_curves = partial(
-    figures.curve_panels,
-    x="at_iteration",
-    by="label_error",
-    panel="of",
-    x_label="iteration",
-    y_label="mean over trials",
-    shared=False,
-    legend=False,
-    height=3.0,
-    figure="B.4",
-    alt="Two panels of ten curves over iterations. With few wrong labels loss falls and accuracy rises, the later the "
-    "more labels are wrong; with two thirds both stay; with four fifths accuracy falls.",
-)
-"""Figure 4(a, b): validation loss and accuracy (``of``) over ``at_iteration``, a curve for each ``label_error``."""
-
-
-def final_loss(loss: Estimate) -> Picture:
-    """Validation loss at the end over ``label_error``, beside that of one that knows the share of wrong labels."""
-    return figures.lines(
-        loss,
-        -np.log(1 - loss.value["label_error"]),
-        x="label_error",
-        x_label=WRONG,
-        y_label="validation loss",
-        level=float(np.log(3)),
-        level_label="ln 3",
-        theory_label=r"$-\ln(1 - p_\mathrm{err})$",
-        alt="Validation loss rises with the share of wrong labels along the dashed curve and levels off near ln 3.",
-    )
-
-
-final_accuracy = partial(
-    figures.lines,
-    x="label_error",
-    by="set",
-    x_label=WRONG,
-    y_label="validation accuracy (%)",
-    legend=True,
-    level=100 / 3,
-    level_label="guessing",
-    alt="Three curves of accuracy that fall to a third at two thirds of wrong labels and below beyond; that of the "
-    "harder images falls sooner, that of long training later.",
-)
-"""Validation accuracy at the end, in per cent, over ``label_error``, a curve for each ``set``."""
-
-_indices = partial(
-    figures.curve_panels, x="label_error", by="effect", level=1.0, legend=False, x_label=WRONG, y_label="tail index"
-)
-
-
-def indices_by_source(of_integrals: xr.Dataset, of_rates: xr.Dataset) -> Picture:
-    """Figure 4(c): tail indices ``intra`` and ``inter`` over ``label_error``, from integrals and from rates."""
-    sources = {r"from $\hat A$, $\hat B$": of_integrals, r"from $\hat\alpha$, $\hat\beta$": of_rates}
-    return _indices(
-        _joined({words: _pair(one, INDICES) for words, one in sources.items()}, "source"),
-        panel="source",
-        alt="Two panels of two curves: tail indices from integrated effects on the left, from the effects themselves "
-        "on the right.",
-    )
-
-
-def indices_by_model(indices: xr.Dataset, low: xr.Dataset, high: xr.Dataset) -> Picture:
-    """Figure D.2: tail indices over ``label_error``, a panel for each ``model``, with their bands."""
-    value, *ends = (
-        _pair(one.sel(model=list(MODELS)), INDICES).assign_coords(model=list(MODELS.values()))
-        for one in (indices, low, high)
-    )
-    return _indices(
-        value,
-        panel="model",
-        interval=tuple(ends),
-        figure="B.D2",
-        alt="Two panels of two curves of tail indices with bands over groups of trials.",
-    )
-
-
-def _by_model_and_share(run: xr.Dataset, names: Mapping[str, str], draw: Any, **how: Any) -> Picture:
-    """Both effects by model (rows) and share of wrong labels (columns); rates without the ends of training."""
-    curves = _pair(run, names) if names is INTEGRATED else _inner(_pair(run, names))
-    curves = curves.stack(panel=["model", "label_error"])
-    titles = [f"{model}, $p$ = {share:.2g}" for model, share in curves["panel"].values]
-    curves = curves.drop_vars(["panel", "model", "label_error"]).assign_coords(panel=titles)
-    picture: Picture = draw(curves, panel="panel", shared="row", **how)
-    return picture
-
-
-def integrated_by_share(integrated: xr.Dataset) -> Picture:
-    """Figure D.5: A and B over ``time``, by ``model`` and ``label_error``."""
-    return _by_model_and_share(
-        integrated,
-        INTEGRATED,
-        _effects,
-        figure="B.D5",
-        alt="Two rows of four panels of two curves that part without wrong labels and lie nearer to one another with "
-        "many.",
-    )
-
-
-def rates_by_share(rates: xr.Dataset) -> Picture:
-    """Figure D.5, derivatives: α and β per 1,000 iterations over ``time``, by ``model`` and ``label_error``."""
-    return _by_model_and_share(
-        rates,
-        RATES,
-        _rates,
-        alt="Two rows of four panels of two curves: a hump of the intra-class effect without wrong labels, noise about "
-        "zero with many.",
-    )
-
-
-def rates_in_logits(rates: xr.Dataset) -> Picture:
-    """Figure D.6: α and β times the mean norm of class means, over ``time``, by ``model`` and ``label_error``."""
-    return _by_model_and_share(
-        rates,
-        {"intra": r"$\hat\alpha\,|\bar X|$", "inter": r"$\hat\beta\,|\bar X|$"},
-        _effects,
-        y_label="logits per 1,000 iterations",
-        figure="B.D6",
-        alt="Two rows of four panels of two curves that shrink towards zero as more labels are wrong; below, noise "
-        "even without.",
     )
 
 
