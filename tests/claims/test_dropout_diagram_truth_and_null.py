@@ -30,15 +30,6 @@ def one_layer_works_as_before_training(rng):
     return {"load": falling(rng, np.full(7, 0.2)), "untrained": falling(rng, untrained)}
 
 
-@pairs.of("A.text.random_features")
-def untrained_layers(true, rng):
-    """That do nothing, or as much as trained ones."""
-    return {
-        "load": falling(rng, np.full(7, 0.2)),
-        "untrained": falling(rng, np.full(7, -0.02 if true else 0.2)),
-    }
-
-
 @pytest.mark.parametrize("claim", pairs.claims)
 def test_a_claim_tells_truth_from_null(claim):
     pairs.check(claim)

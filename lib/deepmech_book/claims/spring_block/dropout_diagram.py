@@ -19,8 +19,3 @@ def each_layer(load: xr.DataArray, untrained: xr.DataArray) -> Measurement:
     return Measurement(beside_others(falls, random, "seed", "skewed"))
 
 
-@measures("A.text.random_features")
-def random_features(load: xr.DataArray, untrained: xr.DataArray) -> Measurement:
-    """Fall of D over the layers of ``untrained`` networks, by that of the trained ones of the same cell."""
-    work, random = (one.isel(layer=0) - one.isel(layer=-1) for one in (load, untrained))
-    return Measurement(estimate(random / work.mean("seed"), "seed", "skewed"))

@@ -44,13 +44,6 @@ def accuracy_in_rows(diagrams: Diagrams) -> Measurement:
     return Measurement(found, detail=beside_both(diagrams, "falls_in_rows"))
 
 
-@measures("A.S7.linear_slow")
-def linear_slow(descent: xr.Dataset, adam: xr.Dataset) -> Measurement:
-    """Training loss of linear networks without data noise, by gradient descent and by Adam."""
-    linear, null = (one["loss"].sel(slope=1.0, data_noise=0.0, drop=True) for one in (descent, adam))
-    return Measurement(estimate(linear, "seed", "symmetric"), null=float(null.mean()))
-
-
 @measures("A.S8.input_off")
 def input_off_the_line(photographs: xr.Dataset, digits: xr.Dataset) -> Measurement:
     """How far D of the input lies off the line of the hidden layers; diagrams over dropout."""
@@ -151,8 +144,3 @@ def images_of_fig_1a(fewer: xr.Dataset, along: xr.Dataset, printed: xr.Dataset) 
     return Measurement(beside_best_epoch(fewer.sel(seed=along["seed"].values), along, printed))
 
 
-@measures("A.errata.fig1b_epochs")
-def epochs_of_fig_1b(longer: xr.Dataset, shorter: xr.Dataset, printed: xr.Dataset) -> Measurement:
-    """Distance from the print with 200 epochs over that with 100, networks of the same seeds; interval over cells."""
-    same = longer.sel(seed=shorter["seed"].values)
-    return Measurement(times_as_far(same, shorter, printed))

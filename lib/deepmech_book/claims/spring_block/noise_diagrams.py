@@ -87,9 +87,3 @@ def best_cell(diagrams: Panels) -> Measurement:
     return Measurement(found, null=STRAIGHT - abs(means))
 
 
-@measures("A.4.linear_is_best")
-def linear_is_best(three: xr.Dataset) -> Measurement:
-    """Accuracy of the second of three regimes, less that of the first and of the third; networks over ``seed``."""
-    percent = 100 * three["accuracy"]
-    ahead = percent.isel(regime=1, drop=True) - percent.isel(regime=[0, 2])
-    return Measurement(estimate(ahead, "seed", "skewed"))
