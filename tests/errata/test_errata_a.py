@@ -79,7 +79,9 @@ def test_the_chain_of_fig_s14_has_not_converged_when_it_is_recorded():
 
 def test_accuracies_of_fig_1b_are_those_of_200_epochs():
     how = {"network": {}, "training": {"epochs": 100}}
-    longer, shorter = (result(experiment("figure-1b", seeds, **how)) for seeds, how in (({}, {}), ({"seed": range(3)}, how)))
+    longer, shorter = (
+        result(experiment("figure-1b", seeds, **how)) for seeds, how in (({}, {}), ({"seed": range(3)}, how))
+    )
     theirs = printed.printed("learning_rate")
     far = [printed.rms(printed.off_print(one, theirs)["accuracy"]) for one in (longer.isel(seed=slice(3)), shorter)]
     assert far[0] / far[1] < 0.5

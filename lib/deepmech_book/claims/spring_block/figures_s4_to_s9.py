@@ -15,7 +15,7 @@ import xarray as xr
 from deepmech.core.estimates import estimate, rank_correlation, stack
 from deepmech_book.analysis.nulls import beside_others
 from deepmech_book.analysis.spring_block import supplement
-from deepmech_book.analysis.spring_block.printed import beside_best_epoch, times_as_far
+from deepmech_book.analysis.spring_block.printed import beside_best_epoch
 from deepmech_book.analysis.spring_block.regimes import inside
 from deepmech_book.analysis.spring_block.summaries import NetworkDiagram, beside_both, over_diagrams
 from deepmech_book.analysis.spring_block.supplement import input_off
@@ -142,5 +142,3 @@ def images_of_fig_1a(fewer: xr.Dataset, along: xr.Dataset, printed: xr.Dataset) 
     """Distance from the print with fewer images, networks of the same seeds; the null: with all, at the best
     ``at_epoch`` along the way. Interval over cells."""
     return Measurement(beside_best_epoch(fewer.sel(seed=along["seed"].values), along, printed))
-
-
