@@ -73,7 +73,7 @@ def test_checks_errata_and_what_no_paper_says_are_counted_apart_and_chance_is_co
     judged = entry_of("A.S1.jerky", Estimate(0.2, 0.1, 0.3))
     drawn = entry_of("B.thm31.threshold", measured=2.0)  # the paper leaves this case open
     obeyed = entry_of("A.5b.noiseless", 0.1, expected=0.1)
-    text = board(judged, EQ8, entry_of("A.errata.fig1b_epochs", measured=0.5), drawn, obeyed)
+    text = board(judged, EQ8, entry_of("A.errata.fig1a_images", measured=0.5, null=2.0), drawn, obeyed)
     assert f"papers: 2\u00a0{badge(HOLDS)}." in text
     assert "Consequences that this book draws, which no sentence of a paper makes: 1\u00a0<" in text
     assert f"Errata and remarks, counted apart: 1\u00a0{badge(HOLDS)}." in text

@@ -40,18 +40,6 @@ def accuracy_falls(true, rng):
     return {"diagrams": {"S5": accurate_where_straight(rng, by_loss=not true)}}
 
 
-@pairs.of("A.S7.linear_slow")
-def linear_networks_lag(true, rng):
-    """Of the null, linear networks reach the same loss by either optimiser, which is all that they can."""
-    adam, descent = (networks(rng, falling, noise="data_noise") for _ in range(2))
-    far = 0.4 + rng.normal(0, 0.01, descent["loss"].shape)
-    near = (0.05 if true else 0.4) + rng.normal(0, 0.01, adam["loss"].shape)
-    return {
-        "descent": descent.assign(loss=descent["loss"].copy(data=far)),
-        "adam": adam.assign(loss=adam["loss"].copy(data=near)),
-    }
-
-
 def lifted(rng, lift):
     """A diagram with straight curves in the middle, whose input is lifted by so much."""
     made = networks(rng, lambda slope, at: 0.2 - 0.4 * at + 0 * slope)
@@ -213,13 +201,6 @@ def as_near_with_all_images(rng):
     along = xr.concat([panel(rng, 4 * one, 3) for one in off[:3]], xr.Variable("at_epoch", [10, 20, 40]))
     along = xr.concat([along, panel(rng, off[3], 3).expand_dims(at_epoch=[30])], "at_epoch")
     return {"fewer": panel(rng, rng.normal(0, 0.5, (6, 8))), "along": along, "printed": PRINT}
-
-
-@pairs.of("A.errata.fig1b_epochs")
-def nearer_with_more_epochs(true, rng):
-    """Of the null, both are as far."""
-    longer, shorter = panel(rng, 0.5 if true else 1.2), panel(rng, 1.2, 3)
-    return {"longer": longer, "shorter": shorter, "printed": PRINT}
 
 
 @pytest.mark.parametrize("claim", pairs.claims)

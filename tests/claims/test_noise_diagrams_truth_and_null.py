@@ -120,15 +120,6 @@ def the_best_cell_is_straight(true, rng):
     return {"diagrams": {"(b)": best_at(rng, 0.0, noise="learning_rate"), "(c)": best_at(rng, 0.0 if true else 0.12)}}
 
 
-@pairs.of("A.4.linear_is_best")
-def the_straight_regime_leads(true, rng):
-    """Of the null, the convex regime is as accurate as the straight one."""
-    means = np.array([0.90, 0.92, 0.90 if true else 0.92])
-    accuracy = means[:, None] + rng.normal(0, 0.003, (3, 12))
-    regimes = {"regime": ["lazy", "straight", "convex"], "seed": range(12)}
-    return {"three": xr.Dataset({"accuracy": xr.DataArray(accuracy, regimes)})}
-
-
 @pytest.mark.parametrize("claim", pairs.claims)
 def test_a_claim_tells_truth_from_null(claim):
     pairs.check(claim)

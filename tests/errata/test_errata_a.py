@@ -5,7 +5,10 @@ import numpy as np
 from deepmech import Chain, curvature, load, simulate
 from deepmech.core.random import Stream
 from deepmech.simulators.spring_block import equilibrium
+from deepmech_book.analysis.spring_block import printed
 from deepmech_book.analysis.spring_block.chains import movement
+from deepmech_book.spring_block.experiments import experiment
+from deepmech_book.sweeps.shipped import result
 
 
 def test_the_first_covariance_of_eq_2_is_the_one_within_classes():
@@ -72,3 +75,13 @@ def test_the_chain_of_fig_s14_has_not_converged_when_it_is_recorded():
     assert moved[0] > 0.01 and moved[2] < 1e-3
     bend = curvature(run["load_curve"], dim="block").mean("run").values
     assert abs(bend[1]) < 0.02 and bend[3] < -0.05
+
+
+def test_accuracies_of_fig_1b_are_those_of_200_epochs():
+    how = {"network": {}, "training": {"epochs": 100}}
+    longer, shorter = (
+        result(experiment("figure-1b", seeds, **how)) for seeds, how in (({}, {}), ({"seed": range(3)}, how))
+    )
+    theirs = printed.printed("learning_rate")
+    far = [printed.rms(printed.off_print(one, theirs)["accuracy"]) for one in (longer.isel(seed=slice(3)), shorter)]
+    assert far[0] / far[1] < 0.5

@@ -21,7 +21,6 @@ from deepmech_book.figures.picture import beside
 from deepmech_book.figures.spring_block import noise_of
 
 __all__ = [
-    "accuracy_and_bend",
     "accuracy_over_loss",
     "at_rest",
     "both_ends",
@@ -50,8 +49,6 @@ __all__ = [
     "noise_by_layer",
     "overdamped_limit",
     "panels_of_supplement",
-    "phases",
-    "relu_by_dropout",
     "ruler_extensions",
     "ruler_shapes",
     "ruler_unevenness",
@@ -328,29 +325,7 @@ def training_and_test(made: xr.Dataset) -> Picture:
     )  # fmt: skip
 
 
-def phases(chain: xr.Dataset, networks: xr.Dataset) -> Picture:
-    """A diagram of chains, over ``friction_right``, ``noise`` and ``run``, beside networks over dropout, both with the
-    phases named."""
-    run = chain["load_curve"].transpose("noise", "friction_right", ...)
-    run["friction_right"].attrs["long_name"] = r"friction $\mu_\rightarrow$"
-    blocks = run.mean("run").to_dataset(name="load_curve")
-    blocks = blocks.assign(curvature=curvature(run, dim="block").mean("run"))
-    layers = networks[["load_curve", "curvature"]].mean("seed", skipna=False).transpose("dropout", "slope", ...)
-    return figures.phases(
-        {"a chain": blocks, "networks": layers},
-        {"lazy": (0.85, 0.92), "balanced": (0.68, 0.58), "over-noisy": (0.26, 0.25)},
-        alt="Two grids of small load curves side by side, a chain's and that of networks. In both the upper right is "
-        "called lazy and has concave curves, the lower left is called over-noisy and has convex ones, and balanced "
-        "lies between.",
-    )
-
-
 _FEW: Mapping[str, tuple[str, str]] = {
-    "dropout": (
-        "p = {}",
-        "Three load curves of ReLU networks trained for this page: without dropout the curve bulges upwards, with much "
-        "it sags.",
-    ),
     "batch_size": (
         "batches of {}",
         "Three load curves of ReLU networks trained for this page in large, middling and small batches. All bulge "
@@ -365,29 +340,6 @@ def few_networks(few: xr.Dataset) -> Picture:
     label, alt = _FEW[str(by)]
     load = few["load_curve"].sel(split="train", drop=True)
     return _networks(load, by=by, label=label, alt=alt)
-
-
-def relu_by_dropout(made: xr.Dataset) -> Picture:
-    """Load curves of the ReLU networks of a diagram, mean over ``seed``."""
-    load = made["load_curve"].mean("seed", skipna=False).isel(slope=0, drop=True)
-    return _networks(
-        load, by="dropout", label="p = {}",
-        alt="Load curves of ReLU networks for several dropout probabilities: without dropout the last layers fall "
-        "steeply, with much dropout the first ones do.",
-    )  # fmt: skip
-
-
-def accuracy_and_bend(made: xr.Dataset, falls: Estimate) -> Picture:
-    """Test accuracy over the curvature, a point a cell, mean over ``seed``, with its rank correlation with the size."""
-    means = made.mean("seed", skipna=False)
-    bend = means["curvature"]
-    return figures.scatter(
-        bend, 100 * means["accuracy"].transpose(*bend.dims), rank=falls, rank_label="accuracy and size of the bend:\n",
-        colour=means["slope"].broadcast_like(bend).transpose(*bend.dims),
-        x_label="signed curvature", y_label="test accuracy (%)",
-        alt="Scatter of test accuracy over signed curvature, coloured by negative slope: highest near zero, lower to "
-        "either side.",
-    )  # fmt: skip
 
 
 # --- noise_diagrams, how straight is best -----------------------------------------------------------------------------

@@ -11,4 +11,5 @@ WORDS = {
     "at_epoch": ("epoch", "1"),
 }
 """Name and unit of what results of this chapter are over."""
+SEPARATION = r"data separation $D_\ell$"
 said = partial(words.said, WORDS)

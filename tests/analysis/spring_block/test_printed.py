@@ -30,11 +30,6 @@ def test_accuracies_are_compared_in_points_and_curves_by_their_shape():
     assert table["load curve, rms"] == pytest.approx(0.1 / 3**0.5, abs=0.005)
 
 
-def test_twice_as_far_in_every_cell_is_twice_as_far_without_doubt():
-    found = printed.times_as_far(ours(2.0), ours(1.0), PRINT)
-    assert (found.value, found.low, found.high) == pytest.approx((2, 2, 2))
-
-
 def test_the_best_epoch_is_that_of_the_smallest_distance_and_a_distance_alike_in_all_cells_is_sure():
     along = xr.concat([ours(4.0), ours(-2.0), ours(3.0)], xr.Variable("at_epoch", [10, 20, 40]))
     found = printed.beside_best_epoch(ours(0.5), along, PRINT)

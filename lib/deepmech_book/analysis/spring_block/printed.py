@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from deepmech.core.estimates import Estimate, estimate, jackknife, leave_one_out
+from deepmech.core.estimates import Estimate, jackknife, leave_one_out
 from deepmech.metrics.curvature import curvature
 from deepmech_book.analysis.spring_block.summaries import NetworkDiagram
 from deepmech_book.sweeps.spring_block import networks
@@ -65,17 +65,6 @@ def off_print(made: xr.Dataset, theirs: xr.Dataset) -> xr.Dataset:
 def rms(difference: xr.DataArray) -> float:
     """Root mean square over all cells that there are."""
     return float((difference**2).mean() ** 0.5)
-
-
-def times_as_far(one: xr.Dataset, other: xr.Dataset, theirs: xr.Dataset) -> Estimate:
-    """Root mean square distance from the printed accuracies of one set of networks over that of another.
-
-    The interval is over the cells.
-    """
-    far = xr.Dataset({name: _points(made, theirs) for name, made in (("one", one), ("other", other))})
-    cells = far.stack(cell=far["one"].dims).reset_index("cell", drop=True)
-    ratio = estimate(cells, "cell", "symmetric", of=lambda some: float(np.log(rms(some["one"]) / rms(some["other"]))))
-    return ratio.map(np.exp)
 
 
 def beside_best_epoch(made: xr.Dataset, along: xr.Dataset, theirs: xr.Dataset) -> Estimate:

@@ -15,7 +15,7 @@ import xarray as xr
 from deepmech.core.estimates import estimate, rank_correlation, stack
 from deepmech_book.analysis.nulls import beside_others
 from deepmech_book.analysis.spring_block import supplement
-from deepmech_book.analysis.spring_block.printed import beside_best_epoch, times_as_far
+from deepmech_book.analysis.spring_block.printed import beside_best_epoch
 from deepmech_book.analysis.spring_block.regimes import inside
 from deepmech_book.analysis.spring_block.summaries import NetworkDiagram, beside_both, over_diagrams
 from deepmech_book.analysis.spring_block.supplement import input_off
@@ -42,13 +42,6 @@ def accuracy_in_rows(diagrams: Diagrams) -> Measurement:
     """The same within rows, mean over rows."""
     found = over_diagrams(diagrams, lambda one: one.falls_beside("loss", in_rows=True))
     return Measurement(found, detail=beside_both(diagrams, in_rows=True))
-
-
-@measures("A.S7.linear_slow")
-def linear_slow(descent: xr.Dataset, adam: xr.Dataset) -> Measurement:
-    """Training loss of linear networks without data noise, by gradient descent and by Adam."""
-    linear, null = (one["loss"].sel(slope=1.0, data_noise=0.0, drop=True) for one in (descent, adam))
-    return Measurement(estimate(linear, "seed", "symmetric"), null=float(null.mean()))
 
 
 @measures("A.S8.input_off")
@@ -149,10 +142,3 @@ def images_of_fig_1a(fewer: xr.Dataset, along: xr.Dataset, printed: xr.Dataset) 
     """Distance from the print with fewer images, networks of the same seeds; the null: with all, at the best
     ``at_epoch`` along the way. Interval over cells."""
     return Measurement(beside_best_epoch(fewer.sel(seed=along["seed"].values), along, printed))
-
-
-@measures("A.errata.fig1b_epochs")
-def epochs_of_fig_1b(longer: xr.Dataset, shorter: xr.Dataset, printed: xr.Dataset) -> Measurement:
-    """Distance from the print with 200 epochs over that with 100, networks of the same seeds; interval over cells."""
-    same = longer.sel(seed=shorter["seed"].values)
-    return Measurement(times_as_far(same, shorter, printed))

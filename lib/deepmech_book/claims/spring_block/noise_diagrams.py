@@ -11,7 +11,6 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from deepmech.core.estimates import estimate
 from deepmech_book.analysis.spring_block.regimes import inside
 from deepmech_book.analysis.spring_block.summaries import STRAIGHT, NetworkDiagram, beside_both, in_a_row, over_diagrams
 from deepmech_book.claims.functions import Measurement, measures
@@ -85,11 +84,3 @@ def best_cell(diagrams: Panels) -> Measurement:
     means = np.array([float(one["curvature"].mean()) for one in diagrams.values()])
     found = over_diagrams(diagrams, lambda one: inside("straight", one.best_curvature))
     return Measurement(found, null=STRAIGHT - abs(means))
-
-
-@measures("A.4.linear_is_best")
-def linear_is_best(three: xr.Dataset) -> Measurement:
-    """Accuracy of the second of three regimes, less that of the first and of the third; networks over ``seed``."""
-    percent = 100 * three["accuracy"]
-    ahead = percent.isel(regime=1, drop=True) - percent.isel(regime=[0, 2])
-    return Measurement(estimate(ahead, "seed", "skewed"))

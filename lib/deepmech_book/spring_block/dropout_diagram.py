@@ -1,0 +1,41 @@
+"""Fig. 1(c) layer by layer; what its panel shares with the others of Fig. 1 is judged on the page noise_diagrams."""
+
+from deepmech.metrics.curvature import curvature
+from deepmech_book.analysis.nulls import beside_others
+from deepmech_book.claims.functions import Measurement, measures
+from deepmech_book.spring_block.words import SEPARATION, said
+
+# --- pictures
+
+
+def side_by_side(chain, networks):
+    """Diagrams of chains over noise and friction, and of networks over dropout and slope; means over runs and seeds."""
+    run = chain["load_curve"].transpose("noise", "friction_right", ...)
+    run["friction_right"].attrs["long_name"] = r"friction $\mu_\rightarrow$"
+    blocks = run.mean("run").to_dataset(name="load_curve")
+    blocks = blocks.assign(curvature=curvature(run, dim="block").mean("run"))
+    layers = networks[["load_curve", "curvature"]].mean("seed", skipna=False).transpose("dropout", "slope", ...)
+    return {"a chain": blocks, "networks": layers}
+
+
+def of_relu(networks):
+    """Load curves of ReLU networks over dropout."""
+    return said(networks["load_curve"].mean("seed", skipna=False).isel(slope=0, drop=True), SEPARATION)
+
+
+def cells(networks):
+    """Curvature, test accuracy in per cent and negative slope of every cell, means over seeds."""
+    means = networks.mean("seed", skipna=False)
+    bend = said(means["curvature"], "signed curvature")
+    percent = said(100 * means["accuracy"].transpose(*bend.dims), "test accuracy", "%")
+    return bend, percent, means["slope"].broadcast_like(bend).transpose(*bend.dims)
+
+
+# --- claims
+
+
+@measures("A.1.c.each_layer")
+def each_layer(load, untrained):
+    """Fall of D from layer to layer of networks over ``seed``, and of ``untrained`` networks of one cell."""
+    falls, random = (-one.diff("layer") for one in (load, untrained))
+    return Measurement(beside_others(falls, random, "seed", "skewed"))
