@@ -18,7 +18,7 @@ CORNERS = np.eye(3) - 1 / 3
 T = np.linspace(0, 10_000, 101)
 
 
-@page.pair("B.theory.eq9", panels=(0.3, 1.1, 1.45, 2.0), usual=0.0, reach=5e-8)
+@page.pair("B.theory.eq9", panels=(0.3, 1.1, 1.45, 2.0), usual=0.0, reach=2e-8)
 def fixed_vectors(level, rng, rival):
     return {"unexplained": xr.DataArray(list(level.values()), {"exponent": list(level)}, "exponent")}
 

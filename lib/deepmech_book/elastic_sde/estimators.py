@@ -114,7 +114,9 @@ def tail_indices(exponents, strengths):
     total = xr.DataArray(totals, labels, ("strength", "r", "time"))
     fading = elasticity.effects(xr.Dataset({"A": total, "B": 0 * total}), 51)["intra"]
     slope = elasticity.log_slope(fading, [1000, 9950]).isel(interval=0, drop=True)
-    return xr.Dataset({"index": said(elasticity.tail_index(total), r"tail index $\hat r$"), "slope": slope})
+    index = said(elasticity.tail_index(total), r"tail index $\hat r$")
+    index["r"].attrs["long_name"] = "true exponent $r$"
+    return xr.Dataset({"index": index, "slope": slope})
 
 
 # --- smoothing (Fig. D.1)

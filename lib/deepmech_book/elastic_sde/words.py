@@ -4,7 +4,16 @@ from functools import partial
 
 from deepmech_book import words
 
-WORDS = {"time": ("time $t$", "1"), "step": ("step $h$", "1"), "r": ("true exponent $r$", "1")}
+WORDS = {
+    "time": ("time $t$", "1"),
+    "step": ("step $h$", "1"),
+    "intra": (r"effect within classes $\alpha$", "1"),
+    "inter": (r"effect between classes $\beta$", "1"),
+    "gap": (r"$\alpha - \beta$", "1"),
+    "n": ("samples per class $n$", "1"),
+    "r": ("exponent $r$", "1"),
+    "factor": ("strength $a$ over $K/2$", "1"),
+}
 """Name and unit of what results of this chapter are over."""
 said = partial(words.said, WORDS)
 IN_TRAINING = {

@@ -19,10 +19,7 @@ from deepmech_book.figures import Picture
 __all__ = [
     "accuracies",
     "class_path",
-    "effect_plane",
     "effect_rates",
-    "fading_effects",
-    "fading_exponents",
     "integrated_effects",
     "logit_clouds",
     "paths_by_class",
@@ -31,98 +28,9 @@ __all__ = [
     "plane_angles",
     "projected_logits",
     "relative_differences",
-    "separable_by_chance",
     "shapes",
-    "share_separated",
-    "threshold",
     "training_losses",
 ]
-
-
-# --- separation -------------------------------------------------------------------------------------------------------
-
-share_separated = partial(
-    figures.lines,
-    x="gap",
-    by="n",
-    label="$n$ = {}",
-    theory_label="closed form",
-    x_label=r"$\alpha - \beta$",
-    y_label="share of separated runs",
-    legend=True,
-    alt="Curves over the difference of effects, one for each number of samples: flat at a chance level for negative "
-    "differences and rising to one for positive ones.",
-)
-"""Theorem 2.1: shares of separated runs over ``gap``, a curve for each ``n``, beside the closed form."""
-
-
-def effect_plane(probability: xr.DataArray) -> Picture:
-    """Probability of separation over the two effects, ``intra`` and ``inter``, on equal grids."""
-    return figures.heat(
-        probability,
-        x="inter",
-        y="intra",
-        label="probability of separation",
-        x_label=r"effect between classes $\beta$",
-        y_label=r"effect within classes $\alpha$",
-        limits=(0, 1),
-        boundary=(probability["inter"].values, probability["intra"].values),
-        boundary_label=r"$\alpha = \beta$",
-        alt="A square of two effects, split along its diagonal: separation is certain above it and impossible below.",
-    )
-
-
-separable_by_chance = partial(
-    figures.lines,
-    x="n",
-    by="p",
-    label="$p$ = {}",
-    theory_label=r"$2/\binom{2n}{n}$",
-    x_label="samples per class $n$",
-    y_label="share separable by chance",
-    alt="Falling curves over the number of samples, one for each number of dimensions, higher for more dimensions.",
-)
-"""Shares of draws that are separable by chance over ``n``, a curve for each ``p``; dashed, of p = 1."""
-
-fading_effects = partial(
-    figures.curve_panels,
-    x="time",
-    by="r",
-    panel="model",
-    label="$r$ = {}",
-    log="x",
-    columns=3,
-    x_label="time $t$",
-    y_label="share of separable runs",
-    alt="Three panels of four curves over logarithmic time: those of slowly fading effects rise to one, those of fast "
-    "fading ones fall to zero.",
-)
-"""Theorem 3.1: shares of separable runs over ``time``, a panel for each ``model``, a curve for each ``r``."""
-
-fading_exponents = partial(
-    figures.lines,
-    x="r",
-    by="a",
-    label="$a$ = {}",
-    points=False,
-    legend=True,
-    x_label="exponent $r$",
-    y_label="probability of separation",
-    alt="Curves that fall from one to zero over the exponent, further to the right for stronger effects.",
-)
-"""Probability of separation late in training over the exponent ``r``, a curve for each strength ``a``."""
-
-threshold = partial(
-    figures.lines,
-    x="factor",
-    by="time",
-    label="$t$ = {}",
-    x_label="strength $a$ over $K/2$",
-    y_label="share of separable runs",
-    legend=True,
-    alt="Three rising curves over the strength that cross in one point at one and become steeper with time.",
-)
-"""Shares of separable runs over the strength ``factor``, a curve for each ``time``."""
 
 
 # --- logits -----------------------------------------------------------------------------------------------------------

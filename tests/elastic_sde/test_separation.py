@@ -1,4 +1,4 @@
-"""Measures of separation against closed forms, chance, and curves whose crossing is known."""
+"""Pairs of the page elastic_sde/separation; chance, fading effects and shares of runs where the answer is known."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,61 @@ from hypothesis import strategies as st
 
 from deepmech import ElasticSDE
 from deepmech.simulators.elastic_sde import PowerLaw, separated_by_chance
-from deepmech_book.analysis.elastic_sde import separation
+from deepmech_book.elastic_sde import separation
+from pairs import Page
+
+page = Page("elastic_sde/separation")
+ELEMENTS = [(model, r) for model in ("I-model", "L-model", "random $H$") for r in (0.5, 0.8, 1.2, 1.5)]
+
+
+def coins(rng, share, n):
+    """Runs of which a share is true."""
+    share = share.expand_dims(run=n)
+    return share.copy(data=rng.random(share.shape) < share)
+
+
+@page.pair("B.thm21.separates", panels=(2, 3, 5, 20), usual=1.0, reach=0.015)
+def elastic_classes_part(level, rng, rival):
+    """Shares of 400 runs; the rival has single samples, which chance always separates."""
+    chance = separation.chance_on_a_line([1] if rival else list(level))
+    elastic = chance.copy(data=[1.0] if rival else list(level.values()))
+    both = xr.concat([chance, elastic], xr.Variable("gap", [-0.5, 0.5]))
+    return {"share": coins(rng, both, 400).mean("run"), "n_runs": 400}
+
+
+def faded(rng, shares):
+    """Forty runs, of which a share is separated at last, by model and exponent."""
+    index = [("model", list(dict.fromkeys(m for m, _ in shares))), ("r", [0.5, 0.8, 1.2, 1.5])]
+    late = xr.DataArray(np.reshape(list(shares.values()), (-1, 4)), index)
+    return coins(rng, xr.concat([0 * late + 0.5, late], xr.Variable("time", [1.0, 1e5])), 40)
+
+
+@page.pair("B.thm31.fades", panels=ELEMENTS, usual=1.0, reach=0.045)
+def slow_effects_part_and_fast_ones_do_not(level, rng, rival):
+    """A level counts runs that do as the theorem says; of the rival all are separated, whatever the exponent."""
+    return {"separable": faded(rng, {at: one if at[1] < 1 or rival else 1 - one for at, one in level.items()})}
+
+
+@page.pair("B.c3.random_direction", panels=[at for at in ELEMENTS if at[1] < 1], usual=1.0, reach=0.045)
+def one_direction_parts_all(level, rng, rival):
+    return {"along": faded(rng, {at: level.get(at, 1.0 if rival else 0.0) for at in ELEMENTS})}
+
+
+@page.pair("B.thm31.threshold", panels=(2, 3, 5), usual=1.0, expected=1.0, power=0.6)
+def curves_cross(level, rng, rival):
+    """Fifty runs, of which half are separable at the crossing at both times; two of three keep their luck."""
+    factors, runs = np.array([0.95, 1.0, 1.05]), {}
+    for k, crossing in level.items():
+        share = 0.5 + np.multiply.outer([1, 5], factors - crossing)
+        luck = rng.random((50, 2, 3))
+        kept = np.arange(50) % 3 > 0
+        luck[kept, 1] = luck[kept, 0]
+        coords = {"time": [1e2, 1e8], "factor": factors}
+        runs[k] = xr.DataArray(luck < share, coords, ("run", "time", "factor"))
+    return {"runs": runs}
+
+
+test_claims_hold_where_they_are_true_and_nowhere_else = page.law()
 
 
 @given(st.lists(st.floats(-1, 1), min_size=1, max_size=5, unique=True))
@@ -21,17 +75,15 @@ def test_effects_of_two_classes_differ_by_the_gap_and_add_up(gaps):
 def test_simulated_shares_are_those_of_the_closed_form():
     gaps, n_runs = [-0.05, 0.0, 0.05, 0.1], 4000
     share = separation.share_separated(gaps, [2, 5], n_runs)
-    for n in (2, 5):
-        exact = separation.probability_at(separation.two_classes(gaps), 100.0, n)
-        error = np.sqrt(exact * (1 - exact) / n_runs)
-        assert (abs(share.sel(n=n) - exact) < 5 * error + 1e-9).all()
+    exact = separation.probability_at(separation.two_classes(gaps), 100.0, [2, 5])
+    assert (abs(share - exact) < 5 * np.sqrt(exact * (1 - exact) / n_runs) + 1e-9).all()
 
 
 def test_without_distance_only_chance_separates_and_far_apart_all_are():
     model = ElasticSDE(0.3, 0.1)
-    assert float(separation.probability_at(model, 50.0, 3, distance=0.0)) == pytest.approx(separated_by_chance(3))
-    assert float(separation.probability_at(model, 50.0, 3, distance=1e9)) == 1.0
-    assert float(separation.probability_at(ElasticSDE(1e4, 0.0), 1e6, 3)) == 1.0  # beyond the largest number
+    assert separation.probability_at(model, 50.0, [3], distance=0.0).item() == pytest.approx(separated_by_chance(3))
+    assert separation.probability_at(model, 50.0, [3], distance=1e9).item() == 1.0
+    assert separation.probability_at(ElasticSDE(1e4, 0.0), 1e6, [3]).item() == 1.0  # beyond the largest number
 
 
 def test_chance_on_a_line_is_the_formula_and_few_points_are_always_separable():
@@ -70,27 +122,6 @@ def test_one_direction_separates_classes_that_lie_apart_along_it_and_no_others()
     far = np.eye(3)[:, None] * 1e3 * np.arange(1, 4)[:, None, None] + np.zeros((3, 4, 3))
     both = xr.DataArray([far, 0 * far], dims=("kind", "class", "sample", "feature"))
     assert separation.along_a_random_direction(both).values.tolist() == [True, False]
-
-
-def curves(crossing, slope, n_runs, factors):
-    """Runs that are true at first with a share of a half, and at last with 1/2 + slope (factor − crossing)."""
-    last = 0.5 + slope * (np.asarray(factors) - crossing)
-    rank = (np.arange(n_runs) + 0.5) / n_runs
-    at_last = rank < last[:, None]
-    at_first = np.broadcast_to(rank[::-1] < 0.5, at_last.shape)
-    return xr.DataArray(np.stack([at_first, at_last], -1), {"factor": factors}, ("factor", "run", "time"))
-
-
-@given(st.floats(0.93, 1.07), st.floats(0.5, 3.0))
-def test_the_crossing_of_straight_curves_is_found(crossing, slope):
-    found = separation.crossing_strength(curves(crossing, slope, 100, [0.9, 1.0, 1.1]))
-    assert found.value == pytest.approx(crossing, abs=0.02 / slope)
-    assert found.low < found.value < found.high and found.n == 100
-
-
-def test_changes_are_counted_run_by_run():
-    runs = xr.DataArray([[[True, True, False], [False, True, True]]], dims=("factor", "run", "time"))
-    assert separation.change_in_time(runs).values.tolist() == [[-1.0, 1.0]]
 
 
 def test_strong_effects_keep_classes_apart_and_weak_ones_do_not():
