@@ -45,7 +45,7 @@ PAGES = {
     "spring_block/metrics_compared": (5, {"dataset": "digits", "n_train": 200, "training": {"epochs": 4}}),
     "spring_block/three_regimes": (20, {"dataset": SMALL, "epochs": 30}),
     "elastic_sde/collapse": (20, {}),
-    "spring_block/linear_networks": (20, {"duration": 1.0, "at": [0, 2, 4]}),
+    "spring_block/linear_networks": (20, {"duration": 1.0, "at": [0, 10, 100], "n_draws": 20}),
     "spring_block/convolutional": (100, {"dataset": SMALL | {"n_test": 50}}),
     "spring_block/figures_s4_to_s9": (50, DIAGRAMS | {"training": {"epochs": 4}}),
     "elastic_sde/logits": (100, {}),
