@@ -42,7 +42,6 @@ __all__ = [
     "non_gaussian",
     "overlap_forever",
     "overlap_panels",
-    "overlaps",
     "overlaps_in_wells",
     "paths",
     "plain",
@@ -418,18 +417,6 @@ def plain(
 # --- relaxation, superposition, forecast ------------------------------------------------------------------------------
 
 
-def overlaps(
-    data: xr.DataArray, free: xr.DataArray, *, alt: str = "", figure: str | None = None, x_label: str = SINCE
-) -> Picture:
-    """Overlaps over ``time``, one for each ``temperature``, beside free walks, black and dashed.
-
-    By default ``alt`` names the temperatures.
-    """
-    listed = ", ".join(f"{float(t):g}" for t in data.temperature)
-    words = f"Overlaps falling with time at the temperatures {listed}, beside the dashed black curves of free walks."
-    return curves(data, free, by="temperature", x_label=x_label, alt=alt or words, figure=figure)
-
-
 overlap_panels = partial(
     curves,
     by="temperature",
@@ -477,8 +464,8 @@ def times_by_temperature(
 
 
 @_draws
-def _training(data: xr.DataArray, *, interval: tuple[xr.DataArray, xr.DataArray], fig: Figure) -> Figure:
-    """Windows have a colour, waits open or full points; ``kind`` names both, as (χ, t_w)."""
+def times_by_training(data: xr.DataArray, *, interval: tuple[xr.DataArray, xr.DataArray], fig: Figure) -> Figure:
+    """τ₉₀ over the ``length`` of training: windows have a colour, waits open or full points; ``kind`` names both."""
     fig.set_size_inches(NARROW, 3.6)
     ax = fig.subplots()
     windows = list(dict.fromkeys(str(kind).split(", ")[0] for kind in data.kind.values))
@@ -507,25 +494,8 @@ def _training(data: xr.DataArray, *, interval: tuple[xr.DataArray, xr.DataArray]
     return fig
 
 
-def times_by_training(table: xr.Dataset) -> Picture:
-    """τ₉₀ at T = 0 over the length of training, one curve for each window and each wait before the clock starts.
-
-    Parameters
-    ----------
-    table : Dataset
-        ``tau``, ``low`` and ``high`` over ``length`` and ``kind``, in steps.
-    """
-    return _training(
-        table.tau,
-        interval=(table.low, table.high),
-        alt="Decorrelation times at zero temperature over the length of training for three windows and two waits: "
-        "level until networks have learnt, then rising, but for the finest window without a wait. A dotted line rises "
-        "as the length.",
-    )
-
-
 @_draws
-def _protocol(data: xr.DataArray, *, stages: Mapping[str, float], fig: Figure) -> Figure:
+def loss_of_protocol(data: xr.DataArray, *, stages: Mapping[str, float], fig: Figure) -> Figure:
     """The data loss of one network over ``step``, with its stages.
 
     Parameters
@@ -556,14 +526,6 @@ def _protocol(data: xr.DataArray, *, stages: Mapping[str, float], fig: Figure) -
     ax.xaxis.set_major_formatter(lambda v, _: f"{v:,.0f}")
     ax.grid(axis="y")
     return fig
-
-
-loss_of_protocol = partial(
-    _protocol,
-    alt="The training loss of one network over the steps of the protocol, with its three stages: a drop in the first, "
-    "then a plateau.",
-    figure="C.A2",
-)
 
 
 def before_and_after(data: xr.DataArray, theory: xr.DataArray) -> Picture:
