@@ -47,7 +47,6 @@ __all__ = [
     "plain",
     "planes",
     "susceptibilities",
-    "times_by_temperature",
     "times_by_training",
     "times_by_waiting",
 ]
@@ -425,42 +424,6 @@ overlap_panels = partial(
     alt="Overlaps falling with time, a panel for each phase, one curve for each temperature.",
 )
 """Overlaps over ``time`` in steps, a panel for each ``phase``."""
-
-
-def times_by_temperature(
-    table: xr.Dataset,
-    by: str,
-    *,
-    alt: str = "",
-    figure: str | None = None,
-    bars: bool = False,
-    y_label: str = TAU,
-    **how: Any,
-) -> Picture:
-    """Times in which the overlap falls over temperature, one curve for each phase, window, wait or size.
-
-    Parameters
-    ----------
-    table : Dataset
-        ``tau`` and ``free``, and with ``bars`` ``low`` and ``high``, over ``temperature`` (> 0) and ``by``, in
-        steps, as of :func:`deepmech_book.analysis.glass.phases.beside`.
-    alt : str
-        By default it says what the curves are.
-    **how
-        ``places`` of names, ``prefix`` before them, other ``words``, ``limits`` of the ordinate.
-    """
-    return plain(
-        table.tau,
-        table.free,
-        x="temperature",
-        by=by,
-        x_label="temperature $T$ (of the paper, at $P_D$ = 60,000)",
-        y_label=y_label,
-        alt=alt or f"Times over temperature, one curve for each {by}, beside the dashed straight lines of free walks.",
-        figure=figure,
-        interval=(table.low, table.high) if bars else None,
-        **how,
-    )
 
 
 @_draws

@@ -9,11 +9,11 @@ import xarray as xr
 from deepmech.core.estimates import estimate, stack, unknown
 from deepmech.core.labels import over
 from deepmech.sweeps import sweep_of
-from deepmech_book.analysis.glass import phases, relaxation, shapes
+from deepmech_book.analysis.glass import phases, regimes, shapes
 from deepmech_book.analysis.glass.summaries import origins
 from deepmech_book.claims.functions import Measurement, measures
 from deepmech_book.claims.glass._clocks import measures_walks
-from deepmech_book.glass import transitions
+from deepmech_book.glass import relaxation, transitions
 from deepmech_book.glass.experiments import experiment
 from deepmech_book.sweeps.glass import walks
 from deepmech_book.sweeps.glass.data import title_of
@@ -119,7 +119,8 @@ def sharp(decays):
 def hot_slope(runs):
     """The power of T that τ₉₀ follows where hot, in the phases with loss; where only the landscape moves weights, 0."""
     lossy = {phase: runs[phase] for phase in phases.WITH_LOSS}
-    found = {phase: relaxation.hot_power(phases.times(run)) for phase, run in lossy.items()}
+    hot = {phase: regimes.select_hot(phases.times(run)) for phase, run in lossy.items()}
+    found = {phase: regimes.power_of_temperature(table) for phase, table in hot.items()}
     return Measurement(stack(found, "phase"), expected=-1.0, null=0.0, detail=origins(lossy))
 
 

@@ -4,11 +4,10 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core.estimates import Estimate, estimate, jackknife, stack, unknown
-from deepmech.metrics.relaxation import decorrelation_times
+from deepmech.metrics.relaxation import decorrelation_times, interval_by_factors
 from deepmech.simulators.brownian import free_overlap
 from deepmech_book.analysis.glass import phases, regimes
 from deepmech_book.analysis.glass.plateaus import second_step
-from deepmech_book.analysis.glass.relaxation import cold_over_rest
 from deepmech_book.analysis.glass.summaries import of_learnt_most, origins
 from deepmech_book.claims.functions import Measurement, measures
 from deepmech_book.claims.glass._clocks import measures_walks
@@ -16,6 +15,7 @@ from deepmech_book.sweeps.glass import walks
 
 HOT = (("regularised", 0.1), ("regularised", 0.01), ("underparameterised", 0.1), ("overparameterised", 1e-3))
 """Phases and temperatures whose overlaps are compared with those of free walks while these fall: hot in all."""
+NO_COLD = "the record sees no temperature at which a free walk would be ten times slower than the landscape alone"
 FALLEN = 0.3
 """Mean overlap of free walks at which this comparison ends."""
 
@@ -123,6 +123,18 @@ def hot_slope(runs):
     found = {name: one for phase, run in runs.items() for name, one in hot_powers(run, phase).items()}
     best = of_learnt_most(runs["regularised"], lambda run: stack(hot_powers(run, "regularised"), "phase"))
     return Measurement(stack(found, "phase"), expected=-1.0, null=0.0, first_null=-1.0, detail=origins(runs, best))
+
+
+def cold_over_rest(run, fine=False, e_fold=False):
+    """τ₉₀, or the time to 1/e, at the highest temperature at which a free walk takes ten times the landscape's own time
+    or more, over that at T = 0; and the same of a free walk. ``fine``: in the finest window, not the paper's."""
+    table = phases.times(run, walks.FINE_WINDOW if fine else walks.PAPER_WINDOW, level=np.exp(-1) if e_fold else 0.9)
+    cold = regimes.select_cold(table)
+    if not cold.sizes["temperature"]:
+        return unknown(NO_COLD), np.nan
+    one, rest = cold.sel(temperature=float(cold.temperature.max())), table.sel(temperature=0.0)
+    ratio = interval_by_factors(float(one.tau / rest.tau), (one.without / rest.without).values)
+    return ratio, float(one.free / rest.tau)
 
 
 @measures_walks("C.3.cold_flat")
