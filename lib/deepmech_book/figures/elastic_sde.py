@@ -18,16 +18,11 @@ from deepmech_book.figures import Picture
 
 __all__ = [
     "accuracies",
-    "class_path",
     "effect_rates",
     "integrated_effects",
     "logit_clouds",
-    "paths_by_class",
-    "paths_by_data",
-    "paths_of_i_model",
     "plane_angles",
     "projected_logits",
-    "relative_differences",
     "shapes",
     "training_losses",
 ]
@@ -128,7 +123,6 @@ def plane_angles(angles: xr.Dataset) -> Picture:
 
 INTEGRATED = {"A": r"$\hat A$", "B": r"$\hat B$"}
 RATES = {"intra": r"$\hat\alpha$", "inter": r"$\hat\beta$"}
-INDICES = {"intra": r"$\hat r_\alpha$", "inter": r"$\hat r_\beta$"}
 MODELS = {"I": "I-model", "L-program": "L-model"}
 
 _effects = partial(
@@ -153,12 +147,6 @@ def _hundredths(curves: Any) -> Any:
 
 def _some_times(curves: Any, n: int) -> Any:
     return curves.isel(time=slice(0, None, max(1, curves.sizes["time"] // n)))
-
-
-def _inner(rates: xr.DataArray) -> xr.DataArray:
-    """Rates without the first and the last thirtieth of their times, where the filter extrapolates."""
-    n = rates.sizes["time"] // 30
-    return rates.isel(time=slice(n, rates.sizes["time"] - n))
 
 
 def _by_share(curves: Any) -> Any:
@@ -223,105 +211,4 @@ def effect_rates(shapes: xr.Dataset, photos: xr.Dataset) -> Picture:
         shared=False,
         x_label="share of training",
         alt="Four panels. One effect has an early maximum; the other stays below it.",
-    )
-
-
-# --- imitation --------------------------------------------------------------------------------------------------------
-
-
-def class_path(paths: xr.Dataset, k: int, structure: str, estimator: str) -> xr.Dataset:
-    """The logits of one class in networks and in simulation, over the share of training.
-
-    ``paths`` has ``genuine``, ``median``, ``low`` and ``high`` over ``structure``, ``estimator``, ``time``, ``class``
-    and ``logit``.
-    """
-    one = paths.sel(structure=structure, estimator=estimator, drop=True).isel({"class": k}, drop=True)
-    path: xr.Dataset = _by_share(one[["genuine", "median", "low", "high"]])
-    return path.assign_coords(logit=["1", "2", "3"])
-
-
-def _paths(panels: Mapping[str, xr.Dataset], **how: Any) -> Picture:
-    """Networks' logits (solid) with simulated ones (dashed, band of 16 to 84 %), by panel."""
-    paths = _joined(panels)
-    return figures.curve_panels(
-        paths["genuine"],
-        paths["median"],
-        interval=(paths["low"], paths["high"]),
-        band_of_theory=True,
-        theory_label="simulated, median",
-        x="time",
-        by="logit",
-        panel="panel",
-        label="logit {}",
-        y_label="mean logit",
-        x_label="time (share)",
-        legend=False,
-        **how,
-    )
-
-
-def paths_by_data(panels: Mapping[str, xr.Dataset]) -> Picture:
-    """Figure 5: :func:`class_path` of two data sets and two estimators."""
-    return _paths(
-        panels,
-        columns=4,
-        shared=False,
-        figure="B.5",
-        alt="Four panels of three logits. In all the own logit rises above the others; the simulated other two lie "
-        "between the networks'.",
-    )
-
-
-def paths_by_class(panels: Mapping[str, xr.Dataset]) -> Picture:
-    """Figure D.8: :func:`class_path` of each class, data set and estimator."""
-    return _paths(
-        panels,
-        columns=4,
-        height=1.6,
-        shared=False,
-        figure="B.D8",
-        alt="Twelve panels of three logits, a row for each class: in each the logit of the own class ends highest, in "
-        "networks and in simulation.",
-    )
-
-
-def paths_of_i_model(panels: Mapping[str, xr.Dataset]) -> Picture:
-    """Figure D.7: :func:`class_path` of one class of each data set, simulated under the I-model."""
-    return _paths(
-        panels,
-        columns=4,
-        shared=False,
-        figure="B.D7",
-        alt="Four panels: the simulated logits of the other classes spread widely about zero and miss the networks'.",
-    )
-
-
-_differences = partial(
-    figures.curve_panels, x="time", panel="panel", columns=4, x_label="time (share)", y_label="relative difference"
-)
-
-
-def _by_norm(distances: Mapping[str, xr.DataArray], names: Mapping[str, str]) -> xr.DataArray:
-    """Relative differences of each data set in each norm, under its name, as panels."""
-    panels = {
-        f"{name},\n{words}": one.sel(norm=norm, drop=True)
-        for name, one in distances.items()
-        for norm, words in names.items()
-    }
-    joined: xr.DataArray = _joined(panels)
-    return joined
-
-
-def relative_differences(shapes: xr.DataArray, photos: xr.DataArray) -> Picture:
-    """Figure D.9: relative differences over the share of training, a panel for each ``norm`` and data set.
-
-    Each is over ``time``, ``norm`` ("I", "L") and ``structure``, a curve each.
-    """
-    both = {"shapes": _by_share(shapes), "photographs": _by_share(photos)}
-    return _differences(
-        _by_norm(both, {"I": "all coordinates", "L": "along $d_k$"}).assign_coords(structure=["I-model", "L-model"]),
-        by="structure",
-        figure="B.D9",
-        alt="Four panels of two curves. The L-model's falls, further along the own direction; the I-model's falls "
-        "early and stays where it is.",
     )
