@@ -12,7 +12,11 @@ WORDS = {
     "gap": (r"$\alpha - \beta$", "1"),
     "n": ("samples per class $n$", "1"),
     "r": ("exponent $r$", "1"),
+    "sample": ("sample", "1"),
+    "iteration": ("iteration", "1"),
     "factor": ("strength $a$ over $K/2$", "1"),
 }
 """Name and unit of what results of this chapter are over."""
 said = partial(words.said, WORDS)
+ITERATION = {"long_name": "iteration", "units": "1"}
+"""What the time of networks is called."""

@@ -18,7 +18,6 @@ from deepmech_book import figures
 from deepmech_book.figures import Picture
 
 __all__ = [
-    "accuracies",
     "class_numbers",
     "class_path",
     "distances_of_models",
@@ -29,115 +28,19 @@ __all__ = [
     "indices_by_source",
     "integrated_by_share",
     "integrated_effects",
-    "logit_clouds",
     "margins_of_rare_classes",
     "paths_by_class",
     "paths_by_data",
     "paths_of_i_model",
-    "plane_angles",
-    "projected_logits",
     "rates_by_share",
     "rates_in_logits",
     "recovered_effects",
     "relative_differences",
     "sample_sizes",
-    "shapes",
     "smoothing_windows",
     "tail_indices",
-    "training_losses",
     "validation_curves",
 ]
-
-
-# --- logits -----------------------------------------------------------------------------------------------------------
-
-logit_clouds = partial(
-    figures.clouds,
-    axes="axis",
-    panel="moment",
-    point="trial",
-    title="iteration {}",
-    x_label=r"$(X_1 - X_2)/\sqrt{2}$",
-    y_label=r"$(X_1 + X_2 - 2X_3)/\sqrt{6}$",
-    alt="Four panels of points coloured by class: one mixed cloud at the start, and at the end three clouds, well "
-    "separated for shapes, overlapping arms for photographs.",
-)
-"""Single logits in the plane across (1, 1, 1), a panel for each ``moment``, a point per ``trial``; and its class."""
-
-
-def training_losses(loss: xr.DataArray) -> Picture:
-    """Training loss of single networks over ``iteration``, a curve for each ``trial``; ln 3 is what guessing costs."""
-    return figures.lines(
-        loss.assign_coords(trial=loss["trial"] + 1),
-        x="iteration",
-        by="trial",
-        label="network {}",
-        legend=True,
-        level=float(np.log(3)),
-        level_label="ln 3",
-        points=False,
-        y_label="training loss",
-        alt="Five curves that stay on a line at ln 3 for a while, each for its own time, and then fall.",
-    )
-
-
-def projected_logits(quantiles: xr.Dataset, simulated: xr.DataArray) -> Picture:
-    """Logits along the difference of two class means over ``time``, a panel for each ``pair``, beside the L-model.
-
-    ``quantiles`` has ``low``, ``median`` and ``high``.
-    """
-    return figures.curve_panels(
-        quantiles["median"],
-        x="time",
-        by="class",
-        panel="pair",
-        interval=(quantiles["low"], quantiles["high"]),
-        theory=simulated,
-        theory_label="L-model",
-        x_label="iteration",
-        y_label="projected logits",
-        alt="Bands over training, one for each class, that start together at zero and part.",
-    )
-
-
-accuracies = partial(
-    figures.curve_panels,
-    x="iteration",
-    by="set",
-    panel="name",
-    level=90.0,
-    y_label="accuracy (%)",
-    alt="Two panels of two curves. Training accuracy passes 90 % in both; validation accuracy stays above 90 % with "
-    "two classes and below with three.",
-)
-"""Training and validation accuracy (``set``) in per cent over ``iteration``, a panel for each ``name``."""
-
-shapes = partial(
-    figures.images,
-    x="sample",
-    y="shape",
-    x_label="sample",
-    figure="B.2",
-    alt="Three rows of small grey images: white triangles, rectangles and ellipses on black, turning further from left "
-    "to right.",
-)
-"""Figure 2: drawn shapes, a row for each ``shape``, over ``sample``; images have ``row`` and ``column``."""
-
-
-def plane_angles(angles: xr.Dataset) -> Picture:
-    """Figure D.10: angles ``turn`` and ``tilt`` of the normal of the plane of the class means, over ``time``."""
-    names = xr.Variable("angle", ["to the final normal", "to (1, 1, 1)"])
-    return figures.lines(
-        xr.concat([angles["turn"], angles["tilt"]], names),
-        x="time",
-        by="angle",
-        x_label="iteration",
-        y_label="angle (degrees)",
-        points=False,
-        legend=True,
-        figure="B.D10",
-        alt="Two curves of angle over iteration that lie on one another, large and jumping at first, near zero later.",
-    )
 
 
 # --- effects ----------------------------------------------------------------------------------------------------------
