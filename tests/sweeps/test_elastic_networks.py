@@ -13,7 +13,8 @@ from deepmech.core.random import Stream
 from deepmech.simulators.elastic_sde import ElasticSDE, mean_solution, mixed_logits
 from deepmech.sweeps import run
 from deepmech.trainers import SingleSample, train_lenet
-from deepmech_book.analysis.elastic_sde import effects, imitation, logits
+from deepmech_book.analysis.elastic_sde import effects, imitation
+from deepmech_book.elastic_sde import logits
 from deepmech_book.sweeps.elastic_sde import extension_models, networks
 from deepmech_book.sweeps.elastic_sde.data import SETTINGS, images
 from deepmech_book.sweeps.elastic_sde.paths import tabulated_paths

@@ -8,8 +8,8 @@ from deepmech.core.labels import over
 from deepmech.core.random import Stream
 from deepmech.metrics.separability import etf_distance
 from deepmech.simulators.elastic_sde import ElasticSDE, mean_solution
-from deepmech_book.analysis.elastic_sde.clouds import in_the_plane
 from deepmech_book.claims.functions import Measurement, measures
+from deepmech_book.elastic_sde import logits
 from deepmech_book.elastic_sde.words import said
 
 NEAR = 0.1
@@ -41,7 +41,7 @@ def distance(inter, times, starts):
 
 def directions(inter, times, starts):
     """Unit vectors of class means in the plane across (1, 1, 1), over ``time``, ``point`` and ``axis``."""
-    flat = in_the_plane(means(inter, times, starts).rename(feature="logit"))
+    flat = logits.in_the_plane(means(inter, times, starts).rename(feature="logit"))
     flat = (flat / (flat**2).sum("axis") ** 0.5).stack(point=("start", "class"))
     return flat.reset_index("point").transpose("time", "point", "axis")
 

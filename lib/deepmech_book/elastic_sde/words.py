@@ -12,6 +12,8 @@ WORDS = {
     "gap": (r"$\alpha - \beta$", "1"),
     "n": ("samples per class $n$", "1"),
     "r": ("exponent $r$", "1"),
+    "sample": ("sample", "1"),
+    "iteration": ("iteration", "1"),
     "factor": ("strength $a$ over $K/2$", "1"),
 }
 """Name and unit of what results of this chapter are over."""
@@ -25,3 +27,5 @@ in_training = partial(words.said, IN_TRAINING)
 """Of networks, whose time is iterations."""
 in_shares = partial(words.said, {"time": ("share of training", "1")})
 """Of training of different length, side by side."""
+ITERATION = {"long_name": "iteration", "units": "1"}
+"""What the time of networks is called."""
