@@ -29,20 +29,16 @@ from deepmech_book.figures.planes import slices
 
 __all__ = [
     "before_and_after",
-    "beside_free_walks",
     "curves",
     "descents",
     "growth_after_waits",
-    "last_overlaps",
     "loss_of_protocol",
     "losses_by_decay",
     "losses_by_size",
     "losses_of_plane",
     "motilities",
     "non_gaussian",
-    "overlap_forever",
     "overlap_panels",
-    "overlaps_in_wells",
     "paths",
     "plain",
     "planes",
@@ -491,19 +487,8 @@ def loss_of_protocol(data: xr.DataArray, *, stages: Mapping[str, float], fig: Fi
     return fig
 
 
-def before_and_after(data: xr.DataArray, theory: xr.DataArray) -> Picture:
-    """Overlaps, and those of free walks, in steps and over t/τ₉₀: over ``kind``, ``temperature`` and ``time``."""
-    return _collapse(
-        data,
-        theory,
-        figure="C.4",
-        alt="Above, overlaps of several temperatures fall one after the other. Below, over time in units of each one's "
-        "decorrelation time, they lie on one dashed curve, that of a free walk.",
-    )
-
-
 @_draws
-def _collapse(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -> Figure:
+def before_and_after(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -> Figure:
     """Two panels with an abscissa each; in the second all free walks are one curve."""
     fig.set_size_inches(NARROW, 5.2)
     titles = data.kind.values.tolist()
@@ -532,70 +517,6 @@ def _collapse(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -> Figur
     )  # fmt: skip
     _say(axes[1], 300, 0.5, "dashed: free walk")
     return fig
-
-
-beside_free_walks = partial(
-    curves,
-    by="temperature",
-    panel="phase",
-    alike="free walk",
-    levels=(),
-    near=True,
-    left=0.1,
-    words=[(0, 3, 0.05, "dashed: free walk")],
-    log="xy",
-    x_label=r"$t/\tau_{90}$",
-    y_label="overlap $Q$",
-    figure="C.A6",
-    alt="Overlaps over rescaled time in three phases lie on one curve, the dashed free walk, until late in their fall "
-    "they leave it upwards; in the overparameterised phase none does.",
-)
-"""Overlaps, and those of free walks, over t/τ₉₀: over ``phase`` (a panel each), ``temperature`` and ``time``."""
-
-last_overlaps = partial(
-    plain,
-    x="temperature",
-    by="kind",
-    places={"networks": (0.04, 0.16), "free walks": (3e-7, 1.3), "weight decay alone": (3e-7, 0.36)},
-    colours=[COLOURS["regularised"], LIGHT.text, style.OKABE_ITO[3]],
-    limits=(0.004, 1.8),
-    x_label=TEMPERATURE,
-    y_label="last overlap",
-    alt="The last overlap over temperature: networks, free walks and weights in a well.",
-)
-"""The last recorded overlap over ``temperature``, one curve for each ``kind``."""
-
-overlaps_in_wells = partial(
-    curves,
-    by="stiffness",
-    prefix="$k$ = ",
-    points=True,
-    x_label="time",
-    alt="Overlaps falling with time: early in the steep well, late in the shallow one, open dots on the lines of the "
-    "closed form.",
-    figure="C.A5",
-)
-"""Simulated overlaps in harmonic wells and the lines of Eq. F6, over ``time``, for each ``stiffness``."""
-
-
-def overlap_forever(curve: xr.DataArray) -> Picture:
-    """The overlap after infinite time in the well of weight decay, over ``temperature``, with a line of slope −½."""
-    ends = np.array([30.0, float(curve.temperature[-1])])
-    last = float(curve[-1])
-    return plain(
-        curve.expand_dims(kind=["weight decay alone"]),
-        x="temperature",
-        by="kind",
-        points=False,
-        places={},
-        guide=(ends, 2.2 * last * np.sqrt(ends[-1] / ends)),
-        words=[(3e4, 4.5e-4, "slope −½")],
-        x_label=TEMPERATURE,
-        y_label=r"$Q_\infty$",
-        alt="The overlap after infinite time over temperature, beside a dotted line of slope minus one half: parallel "
-        "to it when hot.",
-        figure="C.A7",
-    )
 
 
 # --- ageing -----------------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from deepmech_book import words
 
 WORDS = {
     "time": ("time $t$ since $t_w$", "steps"),
+    "waiting": ("waiting time $t_w$", "steps"),
     "temperature": ("temperature $T$", "1"),
     "kick": ("length of the kick", r"$\sigma_{AA}$, or $\sigma$ of weights"),
     "probability": ("share of directions", "1"),

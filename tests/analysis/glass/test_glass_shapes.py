@@ -4,14 +4,13 @@ import numpy as np
 import pytest
 import xarray as xr
 from runs_glass import gaussian_run, made_up, motilities_of
-from scipy.special import erf
 
 from deepmech import sweeps
 from deepmech.core.random import Stream
 from deepmech.metrics import relaxation
 from deepmech.metrics.glass import MOTILITY_EDGES
-from deepmech.simulators.brownian import free_overlap, free_time
-from deepmech_book.analysis.glass import dips, phases, plateaus, regimes, shapes, wells
+from deepmech.simulators.brownian import free_time
+from deepmech_book.analysis.glass import dips, phases, plateaus, regimes, shapes
 from deepmech_book.sweeps.glass import minima, walks
 from deepmech_book.sweeps.glass.data import Binary, binary
 
@@ -121,20 +120,6 @@ def test_flat_motilities_have_one_mode():
     found = shapes.modes(run, 0.1, n_null=20)
     assert found.n == SEEDS * 150 and found.p > 0.5
     assert float(shapes.motilities(run).sum("bin").min()) == pytest.approx(1.0)
-
-
-def test_weights_in_a_well_are_free_at_first_and_held_at_last():
-    run = made_up()
-    window, temperatures = phases.window_size(run), TEMPERATURES[:3]
-    weights = xr.DataArray(
-        np.zeros((SEEDS, 3, 5)), {"seed": run.seed, "temperature": temperatures}, ("seed", "temperature", "weight")
-    )
-    free = wells.overlap(weights, window, 0.0, 4500.0).sel(temperature=0.01)
-    np.testing.assert_allclose(free, free_overlap(np.array(4500.0), SIGMA / 300, walks.RATE * 0.01 / walks.P_D))
-    # Forever is 1e8 steps: erf(ε/√(2T/(λP_D))). Far out a weight has slid away from where it was.
-    ends = wells.overlap(weights, window, 0.01, 1e8).sel(temperature=0.1)
-    np.testing.assert_allclose(ends, erf(SIGMA / 300 / np.sqrt(2 * 0.1 / (0.01 * walks.P_D))))
-    assert float(wells.overlap(weights + 1.0, window, 0.01, 1e8).max()) < 1e-9
 
 
 BRIEF = {"sgd_steps": 200, "learning_rate": 0.05, "gain": 2.0}
