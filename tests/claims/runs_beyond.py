@@ -9,7 +9,7 @@ START, RATE = np.array([1.0, 1.5, 2.2]), 6e-4
 """Own-class margins at the beginning, and α per iteration by which each grows; β is 0."""
 
 
-def stopped_networks(rng, effect=1.0, share=0.0, frozen=0.2, between=0.8, groups=6, noise=0.02):
+def stopped_networks(rng, effect=1.0, share=0.0, frozen=0.2, groups=6, noise=0.02):
     """Networks that obey both models of paper B with β = 0, stopped on their way; as the tangent kernels' sweep.
 
     Parameters
@@ -17,7 +17,6 @@ def stopped_networks(rng, effect=1.0, share=0.0, frozen=0.2, between=0.8, groups
     effect : what a step does to its own class, by what the logits grow by.
     share : of it that other classes get, which scatters over groups by ``noise``.
     frozen : as ``effect``, of the initial kernel, which moves all classes alike.
-    between : the kernel between classes by that within at the end; 0.99 before training.
     """
     time, block = np.arange(STOPS) * float(EVERY), np.arange((STOPS - 1) * EVERY // THIN) * float(THIN)
 
@@ -34,15 +33,12 @@ def stopped_networks(rng, effect=1.0, share=0.0, frozen=0.2, between=0.8, groups
     other = RATE * effect * (share + noise * rng.normal(size=groups))[:, None, None, None, None]
     move = step + other * x[:, None] * (1 - own)
     initial = like(frozen * RATE * np.broadcast_to(x[:, None], step.shape), "time", "class", "trained", "logit")
-    ratio = np.linspace(0.99, between, STOPS)[:, None, None] + noise * rng.normal(size=(groups, STOPS, 1, 1))
-    kernel = np.where(np.eye(K, dtype=bool), 1.0, ratio) * (1 + time[:, None, None])
     return xr.Dataset(
         {
             "mean": like(means(block), "block", "class", "logit"),
             "logits": like(x, "time", "class", "logit"),
             "move": (("group", "time", "class", "trained", "logit"), move),
             "move_frozen": initial,
-            "kernel": (("group", "time", "class", "other"), kernel),
         },
         {"time": time, "block": block},
     )

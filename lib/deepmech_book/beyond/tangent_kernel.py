@@ -1,0 +1,143 @@
+"""What a training step does to other samples, beside what logits let one infer (paper B, Eqs. 1 and 11, Fig. 3).
+
+``kernels`` have moves to first order, ``steps`` moves by whole steps, both over ``group``, groups of ten trials.
+"""
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from deepmech.core.estimates import Estimate, jackknife, leave_one_out, stack
+from deepmech_book.analysis.elastic_sde import effects
+from deepmech_book.claims.functions import Measurement, measures
+from deepmech_book.sweeps.elastic_sde.extension_models import begins
+
+INFERRED = "estimated, Eq. 11"
+FIRST_ORDER = "to first order"
+INITIAL = "to first order, initial kernels"
+WHOLE = "by whole steps"
+SHOWN = INFERRED, FIRST_ORDER, WHOLE
+
+
+def start_of_signal(kernels):
+    """The iteration from which on margins of all classes exceed their noise; before, α̂ is the logarithm of noise."""
+    means = kernels["mean"].rename(block="time").transpose("group", "time", "class", "logit")
+    return float(kernels["block"][begins(means)])
+
+
+def effects_by_source(kernels, window, steps=None, since=None):
+    """Mean effects over time, over ``source``, ``model`` and ``of`` (0: all groups; then without each in turn).
+
+    ``intra`` α and ``inter`` β per iteration; ``own`` and ``others`` are not divided by the margins (L) or the norm (I)
+    of logits, which are small at first, so that the first records carry most of a mean of α or β. Mean from ``since``
+    on, by default from :func:`start_of_signal`.
+    """
+    late = slice(start_of_signal(kernels) if since is None else since, None)
+
+    def both(run, *names):
+        arrays = [run[name].astype(float).drop_vars("group", errors="ignore") for name in names]
+        return [xr.concat([a.mean("group"), leave_one_out(a, "group")], "group") for a in arrays]
+
+    (means,) = both(kernels.rename(time="stop", block="time"), "mean")
+    inferred = effects.estimate(xr.Dataset({"mean": means}), window, ("I", "L"))[["intra", "inter"]]
+    at = kernels["time"].values
+    found = {INFERRED: inferred.interp(time=at, kwargs={"fill_value": "extrapolate"})}
+    logits, first, initial = both(kernels, "logits", "move", "move_frozen")
+    found |= {FIRST_ORDER: effects.real_effects(logits, first), INITIAL: effects.real_effects(logits, initial)}
+    if steps is not None:
+        found[WHOLE] = effects.real_effects(*both(steps, "logits", "move"))
+    along_d = logits * (xr.DataArray(np.eye(k := logits.sizes["class"]), dims=("class", "logit")) - 1 / k)
+    of_models = [(logits**2).sum(["class", "logit"]) ** 0.5, along_d.sum(["class", "logit"])]
+    size = xr.concat(of_models, xr.Variable("model", ["I", "L"]))
+    moved = [one.assign(own=one.intra * size, others=one.inter * size) for one in found.values()]
+    means_over_time = [one.sel(time=late).mean("time") for one in moved]
+    joined = xr.concat(means_over_time, xr.Variable("source", list(found)), join="exact")
+    return joined.rename(group="of")
+
+
+def ratio(found, source, own="intra", others="inter", **labels):
+    """β/α of one source of :func:`effects_by_source`, over what ``labels`` leave, with its interval over groups."""
+    at = found.sel(source=source, **labels, drop=True)
+    share = at[others] / at[own]
+    without = share.isel({"of": slice(1, None)}).rename(of="group")
+    return jackknife(share.isel({"of": 0}), without, over="group", scatter="symmetric")
+
+
+def elasticity(by_data):
+    """β/α by the L-model over ``source`` and ``data``, with intervals over groups; nan where nothing was measured."""
+    rows = {
+        title: {s: ratio(one, s, model="L") if s in one.source else Estimate(np.nan) for s in SHOWN}
+        for title, one in by_data.items()
+    }
+    return stack({title: stack(row, along="source") for title, row in rows.items()}, along="data")
+
+
+def by_weight(found):
+    """β/α of whole steps by model, of :func:`effects_by_source` and of the moves themselves, with intervals."""
+    weights = {"divided": ("intra", "inter"), "undivided": ("own", "others")}
+    return {f"{m}-model, {how}": ratio(found, WHOLE, *names, model=m) for m in "IL" for how, names in weights.items()}
+
+
+def sizes(by_data):
+    """α and β by the L-model per 1,000 iterations, and β/α: a row for each source, columns for each data set."""
+    tables = {}
+    for title, one in by_data.items():
+        at = one.sel(model="L").isel({"of": 0})
+        columns = {"α": 1000 * at.intra, "β": 1000 * at.inter}
+        words = {name: [f"{float(v):.2g}" for v in column] for name, column in columns.items()}
+        words["β/α"] = [f"{float(v):.2f}" for v in at.inter / at.intra]
+        tables[title] = pd.DataFrame(words, index=list(at.source.values)).replace("-", "−", regex=True)
+    return pd.concat(tables, axis=1).fillna("")
+
+
+# --- claims
+
+
+def margin_growth(logits, move):
+    """Growth of the mean own-class margin that single steps add up to, by its growth in training.
+
+    ``move`` is what a step on a sample of the class ``trained`` adds to mean logits, (…, time, class, trained, logit).
+    """
+    k = logits.sizes["class"]
+    along = xr.DataArray(np.eye(k) - 1 / k, dims=("class", "logit"))
+    margin = (logits * along).sum("logit").mean("class")
+    step = (move * along).sum("logit").mean(["class", "trained"])
+    return step.integrate("time") / (margin.isel(time=-1) - margin.isel(time=0))
+
+
+def growth_of(run, move, since):
+    """:func:`margin_growth` of the means over groups, with its interval from leaving out each."""
+    late = run[["logits", move]].sel(time=slice(since, None)).astype(float)
+    both = late.mean("group"), late.map(leave_one_out, over="group")
+    return jackknife(*(margin_growth(one["logits"], one[move]) for one in both), over="group", scatter="symmetric")
+
+
+@measures("B.3.kernel.growth")
+def growth(kernels, steps):
+    """Growth of margins to first order, by that of training; null: by initial kernels; beside it by whole ``steps``."""
+    since = {title: start_of_signal(run) for title, run in kernels.items()}
+    found, null = (
+        stack({title: growth_of(run, name, since[title]) for title, run in kernels.items()}, "data")
+        for name in ("move", "move_frozen")
+    )
+    times = (f"{title} {at:.0f} of {float(kernels[title].time[-1]):.0f} iterations" for title, at in since.items())
+    whole = growth_of(steps, "move", next(iter(since.values())))
+    return Measurement(found, null=null.value, detail=f"By whole steps: {whole}. From on: {', '.join(times)}.")
+
+
+@measures("B.3.kernel.sign")
+def sign(found):
+    """β/α of a step, to first order and whole where it was taken; null: initial kernels."""
+    taken = {
+        f"{title}, {source}": (one, source)
+        for title, one in found.items()
+        for source in (FIRST_ORDER, WHOLE)
+        if source in one.source
+    }
+    own = stack({label: ratio(one, source) for label, (one, source) in taken.items()}, "data")
+    null = stack({label: ratio(one, INITIAL) for label, (one, _) in taken.items()}, "data").value
+    (whole,) = (by_weight(one) for one in found.values() if WHOLE in one.source)
+    words = "; ".join(f"{name} {share}" for name, share in whole.items())
+    groups = sum(one.sizes["of"] - 1 for one in found.values())
+    words = f"Whole steps, divided by the size of logits and not: {words}. Groups of ten trials: {groups}."
+    return Measurement(own, null=null, detail=words)
