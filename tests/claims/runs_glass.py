@@ -85,22 +85,6 @@ def mixed(rng, overparameterised=0.0, **changed):
     }
 
 
-def diverging(rng):
-    """A run whose times grow as exp(2/T) where it is cooled by halves."""
-    temperatures = (1.0, 0.5, 0.25, 0.0)
-    run = sliding_run(temperatures=temperatures, times=LONG, rng=rng)
-    tau = xr.DataArray([1e2, 7e2, 4e4, 1e9], {"temperature": list(temperatures)}, "temperature")
-    tau = tau * xr.DataArray(np.exp(0.02 * rng.standard_normal(run.sizes["seed"])), dims="seed")
-    return run.assign(overlap=(0.9 ** (run.time / tau) * xr.ones_like(run.overlap)).transpose(*run.overlap.dims))
-
-
-def falling_twice(run, plateau=0.5):
-    """The run with overlaps that rest at a plateau between two falls."""
-    t = run.time.astype(float)
-    curve = plateau * np.exp(-t / 5) + (1 - plateau) * np.exp(-t / 5000)
-    return run.assign(overlap=(curve * xr.ones_like(run.overlap)).transpose(*run.overlap.dims))
-
-
 def made_up(still=3000.0, ages=1.0):
     """A regularised phase of free walks that a landscape cuts off: τ₉₀ = 1/(1/free + 1/still), slower by ``ages``."""
     temperatures = [0.1, 0.01, 1e-3, 0.0]

@@ -19,6 +19,12 @@ def times_by_window(run):
     return {float(chi): phases.times(run, i) for i, chi in enumerate(run.chi)}
 
 
+def table_of_times(run):
+    """τ₉₀ and the time of free walks by temperature, in words, one row each."""
+    table = phases.times(run)[["tau", "free"]].to_dataframe().map("{:.2g}".format)
+    return table.rename(columns={"tau": "τ₉₀ (steps)", "free": "free walk (steps)"})
+
+
 # --- claims
 
 

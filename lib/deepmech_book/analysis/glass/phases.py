@@ -165,26 +165,10 @@ def free_overlaps(run: xr.Dataset, window: int = PAPER_WINDOW) -> xr.DataArray:
 def beside_free_walks(
     run: xr.Dataset, temperatures: Sequence[float] | None = None, window: int = PAPER_WINDOW
 ) -> tuple[xr.DataArray, xr.DataArray]:
-    """Mean overlaps of a phase over ``temperature`` and ``time``, and those of free walks where T > 0 (Fig. 2(b)).
-
-    Parameters
-    ----------
-    run : Dataset
-        Walks of one phase.
-    temperatures : sequence of float, optional
-        Those shown; by default all.
-    window : int
-        Which of the recorded windows; −1 is the finest.
-    """
+    """Mean overlaps of a phase, at all or some ``temperatures``, and those of free walks where T > 0 (Fig. 2(b))."""
     shown = run if temperatures is None else run.sel(temperature=list(temperatures))
     free = free_overlaps(shown, window).mean("seed")
     return overlaps(shown, window).mean("seed"), free.sel(temperature=free.temperature > 0)
-
-
-def table_of_times(run: xr.Dataset) -> pd.DataFrame:
-    """τ₉₀ and the time of free walks by temperature, in words, one row each."""
-    table = times(run)[["tau", "free"]].to_dataframe().map("{:.2g}".format)
-    return table.rename(columns={"tau": "τ₉₀ (steps)", "free": "free walk (steps)"})
 
 
 def beside(tables: Mapping[Hashable, xr.Dataset], name: str) -> xr.Dataset:
@@ -241,13 +225,7 @@ def origin(run: xr.Dataset) -> str:
 
 
 def source(data: Mapping[str, Any]) -> str:
-    """What the samples of a sweep are called; inputs and labels are the program's where nothing else is said.
-
-    Examples
-    --------
-    >>> source({"name": "mnist", "whiten": True}), source({"name": "mnist", "whiten": False})
-    ('MNIST parity with whitened inputs', 'MNIST parity')
-    """
+    """What the samples of a sweep are called; inputs and labels are the program's where nothing else is said."""
     shuffled = ", shuffled labels" if "shuffle" in data else ""
     return title_of(data["name"]) + " with whitened inputs" * bool(data.get("whiten")) + shuffled
 

@@ -1,40 +1,15 @@
 """Where decaying and rising curves pause: falls in two steps, and cages."""
 
-from __future__ import annotations
-
 import numpy as np
-import xarray as xr
 
 from deepmech.metrics.relaxation import local_powers
 
-__all__ = ["LASTING", "LOW", "rise_after_plateau", "second_step"]
 
-
-def second_step(overlap: xr.DataArray) -> float:
+def second_step(overlap):
     """How clearly any overlap over ``time`` falls twice: 0 for one fall, near 1 for two with a plateau between.
 
     -dQ/d(log t) has a peak for each fall. Given is the depth of the valley between two peaks, over the highest; of all
     curves the deepest. A curve that ends above 0.9 has hardly begun to fall, and is left out.
-
-    Parameters
-    ----------
-    overlap : over ``time`` and more.
-
-    Returns
-    -------
-    float, 0 to 1
-
-    Raises
-    ------
-    ValueError
-        If no three records lie within a factor of four in time.
-
-    Examples
-    --------
-    >>> t = np.geomspace(1, 1e6, 60)
-    >>> once, twice = np.exp(-t / 1e3), (np.exp(-t / 1e2) + np.exp(-t / 1e5)) / 2
-    >>> [round(second_step(xr.DataArray(q, {"time": t}, "time")), 1) for q in (once, twice)]
-    [0.0, 1.0]
     """
     overlap = overlap.transpose(..., "time")
     with np.errstate(over="ignore"):  # an overlap is at most 1
@@ -60,26 +35,11 @@ LOW, LASTING = 0.3, 3.0
 """A plateau is a stretch of local powers below the one, over which time grows by a factor of the other or more."""
 
 
-def rise_after_plateau(msd: xr.DataArray) -> float:
-    """How clearly any mean square displacement shows a cage: how much its local power rises after a plateau.
+def rise_after_plateau(msd):
+    """How clearly any mean square displacement over ``time`` shows a cage: the rise of its local power after a plateau.
 
     A stretch shorter than :data:`LASTING` is a swing of weights across a steep valley. 0 if there is no plateau, or no
     rise after it. Curves at T = 0 are left out: networks at zero loss do not move at all.
-
-    Parameters
-    ----------
-    msd : over ``time``, and ``temperature`` or more; any unit.
-
-    Returns
-    -------
-    float, a difference of powers of time
-
-    Examples
-    --------
-    >>> t = np.geomspace(1, 1e6, 60)
-    >>> free, caged = t, t / (1 + t / 10) + t / 1e3
-    >>> [round(rise_after_plateau(xr.DataArray(r, {"time": t}, "time")), 1) for r in (free, caged)]
-    [0.0, 0.9]
     """
     msd = msd.transpose(..., "time")
     moving = msd.sel(temperature=msd.temperature > 0) if "temperature" in msd.dims else msd
