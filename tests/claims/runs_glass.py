@@ -77,14 +77,6 @@ def trained(power: float, end: float = 1e7, rng=None) -> xr.Dataset:
     return run.sel(time=slice(None, end)).assign(loss_waited=xr.full_like(run.loss_waited, 0.1))
 
 
-def mixed(rng, overparameterised=0.0, **changed):
-    """Walks of all three phases: with loss weights slide, without loss they are free, or slide at a speed."""
-    phases = {"regularised": 1e-7, "underparameterised": 1e-7, "overparameterised": overparameterised}
-    return {
-        p: sliding_run(phase=p, rng=rng, **{"speed": speed, "times": LONG, **changed}) for p, speed in phases.items()
-    }
-
-
 def made_up(still=3000.0, ages=1.0):
     """A regularised phase of free walks that a landscape cuts off: τ₉₀ = 1/(1/free + 1/still), slower by ``ages``."""
     temperatures = [0.1, 0.01, 1e-3, 0.0]

@@ -38,16 +38,13 @@ __all__ = [
     "losses_of_plane",
     "motilities",
     "non_gaussian",
-    "overlap_panels",
     "paths",
     "plain",
     "planes",
     "susceptibilities",
     "times_by_training",
-    "times_by_waiting",
 ]
 
-TAU = r"decorrelation time $\tau_{90}$ (steps)"
 SINCE = "time $t$ since $t_w$ (steps)"
 LOSS = "final data loss"
 TEMPERATURE = "temperature $T$"
@@ -412,16 +409,6 @@ def plain(
 # --- relaxation, superposition, forecast ------------------------------------------------------------------------------
 
 
-overlap_panels = partial(
-    curves,
-    by="temperature",
-    panel="phase",
-    x_label="$t$ (steps)",
-    alt="Overlaps falling with time, a panel for each phase, one curve for each temperature.",
-)
-"""Overlaps over ``time`` in steps, a panel for each ``phase``."""
-
-
 @_draws
 def times_by_training(data: xr.DataArray, *, interval: tuple[xr.DataArray, xr.DataArray], fig: Figure) -> Figure:
     """τ₉₀ over the ``length`` of training: windows have a colour, waits open or full points; ``kind`` names both."""
@@ -522,33 +509,8 @@ def before_and_after(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -
 # --- ageing -----------------------------------------------------------------------------------------------------------
 
 
-def times_by_waiting(table: xr.Dataset) -> Picture:
-    """τ₉₀ over the wait, one curve for each phase, beside what weight decay alone would make of it.
-
-    Parameters
-    ----------
-    table : Dataset
-        ``tau``, ``low``, ``high`` and ``alone`` over ``phase`` and ``waiting``, in steps, as of
-        :func:`deepmech_book.analysis.glass.ageing.times_and_decay`.
-    """
-    return plain(
-        table.tau,
-        table.alone,
-        x="waiting",
-        by="phase",
-        interval=(table.low, table.high),
-        log="y",
-        places={"regularised": (26_000, 1.9e4), "underparameterised": (33_000, 850)},
-        words=[(80_000, 8300, "weight decay alone"), (70_000, 310, "weight decay alone")],
-        limits=(200, 3e4),
-        x_label="waiting time $t_w$ (steps)",
-        y_label=TAU,
-        alt="Decorrelation times over waiting time in two phases, beside what weight decay alone would do.",
-    )
-
-
 @_draws
-def _growth(data: Mapping[str, xr.Dataset], *, fig: Figure) -> Figure:
+def growth_after_waits(data: Mapping[str, xr.Dataset], *, fig: Figure) -> Figure:
     """τ₉₀ after each wait over that after the first, a panel for each phase."""
     fig.set_size_inches(NARROW, 0.8 + 1.55 * len(data))
     axes = style.panels(fig, list(data), 1, TEMPERATURE, "", sharex=True, sharey=True)
@@ -575,22 +537,6 @@ def _growth(data: Mapping[str, xr.Dataset], *, fig: Figure) -> Figure:
     axes[0].set_ylim(0.75, 3.1)
     _finish(axes, "x")
     return fig
-
-
-def growth_after_waits(tables: Mapping[str, xr.Dataset]) -> Picture:
-    """By how much τ₉₀ grows with the wait, over temperature, a panel for each phase (Figs. A9, A10, A11(b)).
-
-    Parameters
-    ----------
-    tables : mapping of str to Dataset
-        Phase -> ``tau`` and ``free`` over ``temperature`` (> 0) and ``waiting``, in steps.
-    """
-    return _growth(
-        {phase: table[["tau", "free"]] for phase, table in tables.items()},
-        alt="Decorrelation times after several waits, divided by that after the first, over temperature, a panel for "
-        "each phase: above one when cold with loss, the more the longer the wait; one when hot, and without loss.",
-        figure="C.A9 C.A10 C.A11",
-    )
 
 
 # --- heterogeneity ----------------------------------------------------------------------------------------------------
