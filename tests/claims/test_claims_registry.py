@@ -171,7 +171,7 @@ def test_a_claim_without_a_function_is_named_and_so_is_a_page_without_a_module(m
 
 
 def test_two_functions_with_one_id_are_refused(monkeypatch):
-    page = import_module("deepmech_book.claims.elastic_sde.effects")
+    page = import_module("deepmech_book.elastic_sde.effects")
     monkeypatch.setattr(page, "again", functions.ClaimFunction(("B.3.peak",), claims.Measurement), raising=False)
     with pytest.raises(ValueError, match=r"two functions measure B\.3\.peak"):
         functions.functions_of("elastic_sde/effects")

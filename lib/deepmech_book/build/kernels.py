@@ -52,7 +52,7 @@ SHARED = (
     "deepmech.trainers",
     "deepmech_book.claims",
     "deepmech_book.explorers",
-    "deepmech_book.figures.elastic_sde",
+    "deepmech_book.figures.picture",
     "deepmech_book.figures.glass",
     "deepmech_book.sweeps.elastic_sde.networks",
     "deepmech_book.sweeps.glass.walks",

@@ -112,46 +112,6 @@ def integrated_by_model(means: xr.DataArray, models: Sequence[Model] = MODELS) -
     return xr.concat(both, xr.Variable("model", list(models)), combine_attrs="drop")
 
 
-def integral_bands(result: xr.Dataset, window: int = 191) -> tuple[xr.Dataset, xr.Dataset]:
-    """Lower and upper ends of 95 % bands of Â and B̂ of :func:`estimate`, over groups of trials (Fig. 3).
-
-    Half-widths are those of class means in coarse blocks of time, of which the first is the start.
-
-    Parameters
-    ----------
-    result : Dataset
-        Of networks, with ``mean`` and ``group_mean``.
-    window : int
-        As for :func:`estimate`.
-
-    Returns
-    -------
-    tuple of Dataset
-        ``A`` and ``B`` over ``model`` and ``time``; of one group alone, not finite.
-    """
-    curves = estimate(result, window)[["A", "B"]]
-    low, high = over_groups(result, lambda means: integrated_by_model(means).to_dataarray("effect")).interval
-    half = ((high - low) / 2).to_dataset("effect").interp(time=curves["time"], kwargs={"fill_value": "extrapolate"})
-    return curves - half, curves + half
-
-
-def figure_3(
-    shapes: xr.Dataset, photos: xr.Dataset, window: int, wide: int
-) -> tuple[xr.Dataset, xr.Dataset, xr.Dataset, list[tuple[xr.Dataset, xr.Dataset]]]:
-    """What Fig. 3 draws of Â and B̂: of shapes, of photographs, by the printed formula on shapes, and bands of both.
-
-    Parameters
-    ----------
-    shapes, photos : Dataset
-        Networks of each.
-    window, wide : int
-        Of the filters of either, in iterations.
-    """
-    printed = estimate(shapes, window, ["L-paper"]).isel(model=0, drop=True)
-    bands = [integral_bands(one, window) for one in (shapes, photos)]
-    return estimate(shapes, window), estimate(photos, wide), printed.coarsen(time=100, boundary="trim").mean(), bands
-
-
 def over_groups(result: xr.Dataset, measure: Callable[[xr.DataArray], Any]) -> Estimate:
     """A measure of class means in coarse blocks of time, with its interval over groups of trials."""
     return jackknife(*map(measure, without_groups(result)), over="group", scatter="symmetric")
