@@ -7,8 +7,8 @@ from slices import cells
 
 from deepmech import over
 from deepmech.sweeps import Sweep, run
-from deepmech_book.analysis.spring_block import printed
 from deepmech_book.glass.experiments import experiment
+from deepmech_book.spring_block import printed
 from deepmech_book.sweeps.elastic_sde import networks as trials
 from deepmech_book.sweeps.glass import walks
 from deepmech_book.sweeps.spring_block import (

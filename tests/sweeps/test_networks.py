@@ -8,7 +8,7 @@ from torch import nn
 
 from deepmech.metrics.curvature import curvature, steps
 from deepmech.sweeps import run
-from deepmech_book.analysis.spring_block.printed import printed
+from deepmech_book.spring_block.printed import printed
 from deepmech_book.sweeps.spring_block import in_time, networks, noise_by_layer
 from deepmech_book.sweeps.spring_block.linear_networks import orthonormal, train_linear
 from deepmech_book.sweeps.spring_block.networks import diagram, figure_1, sweep, untrained

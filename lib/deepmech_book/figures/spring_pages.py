@@ -5,14 +5,13 @@ Each takes finished arrays; where it is no more than a general one with argument
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from deepmech.core.estimates import Estimate, estimate, stack
+from deepmech.core.estimates import Estimate, estimate
 from deepmech.core.labels import over
 from deepmech.metrics.curvature import curvature
 from deepmech_book import figures
@@ -32,11 +31,8 @@ __all__ = [
     "curves_of_stages",
     "diagram",
     "effective_frictions",
-    "few_networks",
     "fitted_in_time",
-    "four_noises",
     "friction_law",
-    "gains_of_bent_cells",
     "growth_of_noise",
     "layers_in_training",
     "linear_networks",
@@ -48,13 +44,10 @@ __all__ = [
     "networks_by_noise",
     "noise_by_layer",
     "overdamped_limit",
-    "panels_of_supplement",
     "ruler_extensions",
     "ruler_shapes",
     "ruler_unevenness",
     "steps_by_time_step",
-    "straightest_and_best",
-    "training_and_test",
     "two_metrics",
     "two_metrics_by_dropout",
     "widths",
@@ -277,89 +270,7 @@ def networks_by_noise(made: xr.Dataset, panel: str = "") -> Picture:
     return figures.network_diagram(made.mean("seed", skipna=False), alt=alt, figure=figure)
 
 
-_SIDE_BY_SIDE = {
-    "A.S5": "Two grids of small load curves, of depths 6 and 12: concave at small rates, convex at large ones, where "
-    "accuracy falls.",
-    "A.S7": "Two grids of small load curves over data noise and slope. With Adam accuracy is highest where curves are "
-    "straight; by stochastic gradient descent this is so at small slopes only.",
-    "A.S8": "Two grids of small load curves on CIFAR-10 over dropout and slope, with the input and without it: concave "
-    "for little dropout, convex for much.",
-    "A.S9": "Two grids of small load curves on CIFAR-10 over learning rate and slope, of twelve and twenty layers: "
-    "concave at small rates, convex at large ones.",
-}
-
-
-def panels_of_supplement(made: Mapping[str, xr.Dataset], figure: str) -> Picture:
-    """Diagrams of one figure of the supplement by title, side by side, shaded by accuracy; means over ``seed``."""
-    return _accuracies(made, alt=_SIDE_BY_SIDE[figure], figure=figure)
-
-
-def _accuracies(made: Mapping[str, xr.Dataset], **how: Any) -> Picture:
-    means = {title: one.mean("seed", skipna=False) for title, one in made.items()}
-    percent = {title: one.assign(accuracy=100 * one["accuracy"]) for title, one in means.items()}
-    return figures.phases(
-        {title: one.transpose(noise_of(one), "slope", ...) for title, one in percent.items()},
-        shade="accuracy", label="test accuracy (%)", **how,
-    )  # fmt: skip
-
-
-def four_noises(made: Mapping[str, xr.Dataset]) -> Picture:
-    """Fig. 1: diagrams of networks by their kind of noise, means over ``seed``, on one scale of accuracy."""
-    titles = {"data_noise": "(a)", "learning_rate": "(b)", "dropout": "(c)", "batch_size": "(d)"}
-    return _accuracies(
-        {titles[kind]: made[kind] for kind in titles if kind in made}, columns=2, figure="A.1",
-        alt="Four grids of small load curves over negative slope and data noise, learning rate, dropout or batch size. "
-        "In each, curves are concave at the upper right and convex at the left and below, and accuracy is highest "
-        "beside the line between.",
-    )  # fmt: skip
-
-
-def training_and_test(made: xr.Dataset) -> Picture:
-    """Load curves of networks over ``learning_rate``, on both sets of samples, mean over ``seed``."""
-    load = made["load_curve"].mean("seed")
-    names = {"train": "training samples", "test": "test samples"}
-    return figures.layer_curves(
-        {name: load.sel(split=one, drop=True) for one, name in names.items()},
-        by="learning_rate", by_label="learning rate", y_label=_SEPARATION, figure="A.S4",
-        alt="Two panels of load curves at three learning rates: training, test samples.",
-    )  # fmt: skip
-
-
-_FEW: Mapping[str, tuple[str, str]] = {
-    "batch_size": (
-        "batches of {}",
-        "Three load curves of ReLU networks trained for this page in large, middling and small batches. All bulge "
-        "upwards, that of the smallest batches least; the other two hardly differ in shape.",
-    ),
-}
-
-
-def few_networks(few: xr.Dataset) -> Picture:
-    """Load curves of a few networks trained for a page, over ``dropout`` or ``batch_size``."""
-    (by,) = set(_FEW) & set(few.dims)
-    label, alt = _FEW[str(by)]
-    load = few["load_curve"].sel(split="train", drop=True)
-    return _networks(load, by=by, label=label, alt=alt)
-
-
 # --- noise_diagrams, how straight is best -----------------------------------------------------------------------------
-
-
-def gains_of_bent_cells(gains: Mapping[str, Estimate]) -> Picture:
-    """By how much the best bent cell of each diagram is ahead of its best straight one, in percentage points."""
-    return figures.dots(
-        stack(gains, "diagram"), row="diagram", level=0.0, x_label="bent minus straight (points)",
-        alt="A row for each diagram, with a dot and a bar; most bars reach over zero.",
-    )  # fmt: skip
-
-
-def straightest_and_best(straightest: Mapping[str, Estimate], best: Mapping[str, Estimate]) -> Picture:
-    """Of each diagram, the curvature from which accuracy falls, and that of the most accurate cell."""
-    numbers = {"top of the hump, $c_0$": stack(straightest, "diagram"), "of the best cell": stack(best, "diagram")}
-    return figures.dots(
-        stack(numbers, "number"), row="diagram", by="number", level=0.0, x_label="signed curvature",
-        alt="Two dots and bars a diagram, most of them a little right of zero: concave.",
-    )  # fmt: skip
 
 
 # --- linear_networks --------------------------------------------------------------------------------------------------

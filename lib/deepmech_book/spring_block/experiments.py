@@ -1,10 +1,12 @@
 """Experiments of this chapter: name, function of its cells, what varies, what is fixed."""
 
+from dataclasses import replace
 from functools import partial
 
 from deepmech.data import fingerprint
 from deepmech_book.sweeps import experiments
-from deepmech_book.sweeps.spring_block.networks import DATA, PANELS, SLOPES
+from deepmech_book.sweeps.spring_block.networks import DATA, PANELS, SLOPES, dataset_kwargs
+from deepmech_book.sweeps.spring_block.without_norm import SCALED
 
 
 def trained(data, compute="networks", **fixed):
@@ -33,9 +35,20 @@ SGD = {"optimizer": "sgd", "learning_rate": 1e-3, "epochs": 1000, "batch_size": 
 RATES = {"learning_rate": (1e-4, 1e-3, 1e-2), "seed": range(10)}
 EPOCHS = {"epochs": 100, "record": list(range(10, 101, 5))}
 RECORDED = {"slope": SLOPES, "dropout": (0.0, 0.04, 0.12, 0.2, 0.28), "seed": range(10)}
+WIDE, _, MNIST_20 = plane({**DATA["mnist"], "size": 20}, "batch_size", {"width": 400}, learning_rate=5e-4)
+FEW = {"slope": (0.0, 0.4, 1.0), "batch_size": (1280, 320, 160, 80, 40, 20), "seed": range(10)}
 ONE = {"slope": [0.0], "dropout": [0.0], "seed": range(10)}
 STILL = {"learning_rate": 1e-30, "epochs": 50, "stop_change": 0.0}
 """BatchNorm needs its averages: the data pass through networks whose weights stay as they were drawn."""
+# With constants in place of BatchNorm; networks of smaller seeds had been looked at before.
+CONSTANTS = {"data": "mnist-program", "compute": "without_norm", "training": {"epochs": 100}}
+CORNER = {"scaled": SCALED, "learning_rate": (1e-4, 3e-4, 1e-3), "seed": range(10, 20)}
+CELLS = {"slope": SLOPES, "dropout": PANELS["dropout"].values, "seed": range(10, 20)}
+# All images, and less than the 100 epochs of the text: the rival of fewer images.
+FEWER = {"slope": SLOPES, "data_noise": PANELS["data_noise"].values, "seed": range(3)}
+LESS = [5, 10, 15, 20, 25, 30, 35, 40, 50, 60, 70, 80, 90, 100]
+FITS = 1000
+"""Images that panel (a) of the print fits; the text says 2,560."""
 EXPERIMENTS: dict[str, experiments.Row] = {
     "figure-1a": plane("mnist-program", "data_noise"),
     "figure-1b": plane("mnist-program", "learning_rate"),
@@ -43,6 +56,7 @@ EXPERIMENTS: dict[str, experiments.Row] = {
     "figure-1d": plane("mnist-program", "batch_size"),
     "figure-S5a": plane("mnist", "learning_rate", {"depth": 6}),
     "figure-S5b": plane("mnist", "learning_rate", {"depth": 12}),
+    "figure-S6a": (WIDE, FEW, MNIST_20),
     "figure-S7a": plane("fashion-mnist", "data_noise"),
     "figure-S7b": plane("fashion-mnist", "data_noise", {"depth": 6}, **SGD),
     "figure-S8": plane("cifar10-jpeg", "dropout"),
@@ -51,7 +65,61 @@ EXPERIMENTS: dict[str, experiments.Row] = {
     "without-norm": plane("mnist", "dropout", {"batch_norm": False}),
     "two-metrics": plane("mnist", "dropout", compute="two_metrics"),
     "untrained": (trained, ONE, {"data": "mnist-program", "network": {}, "training": STILL}),
+    "constants": (trained, CORNER, {**CONSTANTS, "network": {"slope": 0.0}}),
+    "constants-diagram": (trained, CELLS, {**CONSTANTS, "network": {"scaled": SCALED[0]}}),
+    "fewer-epochs": (trained, FEWER, {"data": "mnist-program", "compute": "fewer_epochs", "epochs": LESS}),
     "figure-S4": (trained, RATES, {"data": "mnist", "compute": "both_sets", "width": 784, "epochs": 100}),
     "recorded-1c": (trained, RECORDED, {"data": {**DATA["mnist"], "n_test": 500}, "compute": "recorded", **EPOCHS}),
 }
 experiment = partial(experiments.experiment, EXPERIMENTS)
+
+
+def figure_1(data, columns=None, slopes=SLOPES, n_seeds=10, **how):
+    """The panels of Fig. 1 by their noise; with ``columns`` in place of those that are printed."""
+    cells = {"slope": slopes, "seed": range(n_seeds)}
+    return {
+        noise: experiment(
+            f"figure-1{one.letter}", {**cells, noise: (columns or {}).get(noise, one.values)}, data=data, **how
+        )
+        for noise, one in PANELS.items()
+    }
+
+
+TITLES = {
+    "S5a": "S5(a), depth 6",
+    "S5b": "S5(b), depth 12",
+    "S6a": "S6(a), width 400",
+    "S6b": "S6(b), width 2500",
+    "S7a": "S7(a), clothes",
+    "S7b": "S7(b), clothes, SGD",
+    "S8": "S8(a), photographs, dropout",
+    "S9a": "S9(a), photographs, depth 12",
+    "S9b": "S9(b), photographs, depth 20",
+}
+"""The diagrams of the supplement as tables and claims name them."""
+
+
+def supplement(images, wide, columns=None, slopes=SLOPES, n_seeds=10, network=(), training=()):
+    """The diagrams of Figs. S5 to S9 by their titles; ``images`` of "mnist", "clothes" and "photographs".
+
+    Of Fig. S6 those in ``wide``, with their own grid: images have as many pixels as layers have units, as in the
+    authors' scripts.
+    """
+    made = {}
+    for figure, title in TITLES.items():
+        data = next((one for name, one in images.items() if name in title), images["mnist"])
+        grid, net, how = {"slopes": slopes, "n_seeds": n_seeds, **wide.get(figure, {})}, dict(network), dict(training)
+        if figure == "S6b":  # the row of Fig. S6(a) at another width
+            how = {"learning_rate": 1e-4, **how}
+        if figure.startswith("S6"):
+            if figure not in wide:
+                continue
+            net |= {"width": grid["width"]}
+            data = dataset_kwargs(data, size=round(grid["width"] ** 0.5))
+        row = f"figure-{figure}".replace("S6b", "S6a")
+        noise = next(dim for dim in EXPERIMENTS[row][1] if dim in PANELS)
+        values = grid.get("values") or (columns or {}).get(noise, PANELS[noise].values)
+        cells = {"slope": grid["slopes"], noise: values, "seed": range(grid["n_seeds"])}
+        sweep = experiment(row, cells, data=data, network=net, training=how)
+        made[title] = replace(sweep, name=sweep.name.replace("S6a", figure) if figure == "S6b" else sweep.name)
+    return made

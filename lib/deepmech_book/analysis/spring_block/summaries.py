@@ -323,31 +323,7 @@ def table(made: Mapping[str, xr.Dataset]) -> pd.DataFrame:
     return pd.DataFrame(columns).fillna("–")
 
 
-def against_rivals(made: Mapping[str, xr.Dataset]) -> pd.DataFrame:
-    """Whether the bend tells accuracy better than its rivals, by title of a finished sweep: yes, no, or "?",
-    and in brackets the rival's rank correlation.
-
-    It is "?" where the 95 % interval of the difference between the two rank correlations holds 0.
-
-    Its rivals, over all cells and within rows, are those of :meth:`NetworkDiagram.falls_beside` and of
-    :attr:`NetworkDiagram.falls`.
-    """
-    kinds: dict[str, Callable[[NetworkDiagram], Estimate]] = {
-        "training loss": lambda one: one.falls_beside("loss"),
-        "training loss, within rows": lambda one: one.falls_beside("loss", in_rows=True),
-        "training accuracy": lambda one: one.falls_beside("accuracy_train"),
-        "training accuracy, within rows": lambda one: one.falls_beside("accuracy_train", in_rows=True),
-        "distance from the best noise": lambda one: one.falls,
-        "that distance, within rows": lambda one: one.falls_in_rows,
-    }
-    rows = {}
-    for title, one in made.items():
-        found = {kind: number(NetworkDiagram(one)) for kind, number in kinds.items()}
-        rows[title.replace("_", " ")] = {k: f"{_better(f)} ({two_decimals(f.null)})" for k, f in found.items()}
-    return pd.DataFrame(rows).T.rename_axis(columns="better than the")
-
-
-def _better(found: Estimate) -> str:
+def is_better(found: Estimate) -> str:
     low, high = found.difference or (np.nan, np.nan)
     return "yes" if high < 0 else "no" if low > 0 else "?"
 
@@ -356,7 +332,7 @@ def beside_both(made: Mapping[str, xr.Dataset], in_rows: bool = False) -> str:
     """In which diagrams the bend tells accuracy better than training loss and training accuracy do, in words."""
     told = []
     for rival in ("loss", "accuracy_train"):
-        each = {n.replace("_", " "): _better(NetworkDiagram(d).falls_beside(rival, in_rows)) for n, d in made.items()}
+        each = {n.replace("_", " "): is_better(NetworkDiagram(d).falls_beside(rival, in_rows)) for n, d in made.items()}
         named = [[name for name, word in each.items() if word == how] for how in ("yes", "no")]
         better, worse = (f"{len(some)} of {len(each)} ({'; '.join(some) or 'none'})" for some in named)
         told.append(f"Beside the training {rival.split('_')[0]} the bend is better in {better}, worse in {worse}.")

@@ -17,7 +17,6 @@ from deepmech.trainers import MLP, Training, train
 from deepmech_book.sweeps.policy import verification_policy
 from deepmech_book.sweeps.spring_block.networks import (
     DATA,
-    PANELS,
     SLOPES,
     TORCH,
     dataset_kwargs,
@@ -131,22 +130,6 @@ def train_on_both_sets(cells: xr.Dataset, data: dict[str, Any], width: int, epoc
     curves = runs["load_curve"].transpose("cell", "split", "layer")
     output = {"load_curve": curves, "curvature": curvature(curves), "accuracy": runs["accuracy"]}
     return xr.Dataset(output, attrs=runs.attrs)
-
-
-#: Epochs after which the rival of fewer images is asked: all images, trained for less than the 100 epochs of the text.
-EPOCHS = (5, 10, 15, 20, 25, 30, 35, 40, 50, 60, 70, 80, 90, 100)
-
-
-def with_fewer_epochs(data: str = "mnist-program", n_seeds: int = 3) -> Sweep:
-    """Fig. 1(a) with all images, seen after each of :data:`EPOCHS`: over ``slope``, ``data_noise`` and ``seed``.
-
-    Examples
-    --------
-    >>> with_fewer_epochs("digits", n_seeds=2).grid.shape
-    (6, 8, 2)
-    """
-    cells = {"slope": SLOPES, "data_noise": PANELS["data_noise"].values, "seed": range(n_seeds)}
-    return sweep("fewer-epochs", "spring_block.fewer_epochs", cells, dataset_kwargs(data), epochs=list(EPOCHS))
 
 
 def _first_quarter(**fixed: Any) -> tuple[dict[str, Any], list[str]]:

@@ -13,7 +13,6 @@ from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
 import xarray as xr
 
 from deepmech.core.labels import over
@@ -198,75 +197,6 @@ def diagram(
     whole = figure_1(panel, papers if data is None else data, **grid)
     kind = figure if figure == "without-norm" else f"figure-{figure}"
     return replace(whole, name=whole.name.replace(f"figure-1{PANELS[panel].letter}", kind))
-
-
-#: The diagrams of the supplement as tables and claims name them.
-TITLES = {
-    "S5a": "S5(a), depth 6",
-    "S5b": "S5(b), depth 12",
-    "S6a": "S6(a), width 400",
-    "S6b": "S6(b), width 2500",
-    "S7a": "S7(a), clothes",
-    "S7b": "S7(b), clothes, SGD",
-    "S8": "S8(a), photographs, dropout",
-    "S9a": "S9(a), photographs, depth 12",
-    "S9b": "S9(b), photographs, depth 20",
-}
-
-
-def supplement(
-    data: Mapping[str, str | dict[str, Any]],
-    wide: Mapping[str, Mapping[str, Any]],
-    columns: Mapping[str, Sequence[float]] | None = None,
-    **grid: Any,
-) -> dict[str, Sweep]:
-    """The diagrams of Figs. S5 to S9 by their :data:`TITLES`, of Fig. S6 those that are asked for.
-
-    Parameters
-    ----------
-    data : images in place of the paper's ``"mnist"``, ``"fashion-mnist"`` and ``"cifar10"``, as for :func:`figure_1`.
-    wide : for ``"S6a"`` and ``"S6b"``, the ``width`` of hidden layers, and the grid if it is another: MNIST then has as
-        many pixels, as in the authors' scripts, where layers are as wide as the input.
-    columns : values of each kind of noise, if not the printed ones.
-    **grid : ``slopes``, ``n_seeds``, ``network`` and ``training`` of all diagrams, as for :func:`figure_1`.
-
-    Examples
-    --------
-    >>> images = {"mnist": "mnist", "fashion-mnist": "fashion-mnist", "cifar10": "cifar10-jpeg"}
-    >>> made = supplement(images, {"S6a": {"width": 400, "n_seeds": 2}}, n_seeds=3)
-    >>> len(made), made["S6(a), width 400"].fixed["data"]["size"], made["S6(a), width 400"].grid.shape
-    (8, 20, (6, 8, 2))
-    """
-    sweeps = {}
-    for figure, title in TITLES.items():
-        noise, papers, *_ = DIAGRAMS[figure]
-        how = {"values": (columns or {}).get(noise), **grid}
-        images = data[papers]
-        if noise == "batch_size":
-            if figure not in wide:
-                continue
-            width, own = wide[figure]["width"], {k: v for k, v in wide[figure].items() if k != "width"}
-            images = dataset_kwargs(images, size=round(width**0.5))
-            how |= {**own, "network": {**(grid.get("network") or {}), "width": width}}
-        sweeps[title] = diagram(figure, images, **how)
-    return sweeps
-
-
-def fresh(whole: Sweep, places: Sequence[tuple[float, float]], first_seed: int = 100, n_seeds: int = 40) -> Sweep:
-    """Networks of new seeds at some cells of a diagram: pairs of a slope and a value of its noise, over ``place``.
-
-    Examples
-    --------
-    >>> fresh(figure_1(values=[0.0, 0.1], n_seeds=3), [(0.0, 0.1), (0.2, 0.0)], n_seeds=5).grid.shape
-    (2, 5)
-    """
-    noise = next(name for name in PANELS if name in whole.cells)
-    slopes, values = zip(*places, strict=True)
-    place = {"place": range(len(places))}
-    chosen = {name: np.array(of, whole.cells[name].dtype) for name, of in (("slope", slopes), (noise, values))}
-    cells = {name: xr.DataArray(of, place, "place") for name, of in chosen.items()}
-    cells["seed"] = over("seed", range(first_seed, first_seed + n_seeds))
-    return replace(whole, name=whole.name.replace("figure-", "fresh-"), cells=cells)
 
 
 @verification_policy()

@@ -15,8 +15,6 @@ from deepmech.sweeps import Sweep
 from deepmech.trainers import Training, train
 from deepmech_book.sweeps.policy import verification_policy
 from deepmech_book.sweeps.spring_block.networks import (
-    PANELS,
-    SLOPES,
     TORCH,
     dataset_kwargs,
     final_loss,
@@ -87,25 +85,6 @@ def lazy_corner(
     cells = {"scaled": list(SCALED), "learning_rate": learning_rates, "seed": seeds}
     fixed = {"network": {"slope": 0.0}, "training": {"epochs": epochs}}
     return sweep("constants", "spring_block.without_norm", cells, dataset_kwargs(data), **fixed)
-
-
-def diagram(
-    data: str | dict[str, Any] = "mnist-program",
-    dropouts: Sequence[float] = PANELS["dropout"].values,
-    slopes: Sequence[float] = SLOPES,
-    n_seeds: int = 10,
-    **training: Any,
-) -> Sweep:
-    """The panel of dropout with constants that bring the variance to 1; ``training`` changes what the paper has.
-
-    Examples
-    --------
-    >>> diagram("digits", n_seeds=2, learning_rate=1e-4).grid.shape
-    (6, 8, 2)
-    """
-    cells = {"slope": slopes, "dropout": dropouts, "seed": range(FIRST_SEED, FIRST_SEED + n_seeds)}
-    fixed = {"network": {"scaled": SCALED[0]}, "training": {"epochs": 100, **training}}
-    return sweep("constants-diagram", "spring_block.without_norm", cells, dataset_kwargs(data), **fixed)
 
 
 @verification_policy(tolerance={**TORCH, "loss": 3e-2})

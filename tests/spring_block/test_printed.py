@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from deepmech_book.analysis.spring_block import printed
+from deepmech_book.spring_block import printed
 
 PRINT = xr.Dataset(
     {
@@ -37,7 +37,9 @@ def test_the_best_epoch_is_that_of_the_smallest_distance_and_a_distance_alike_in
 
 
 def test_points_stand_over_the_printed_accuracy():
-    points = printed.beside_their_accuracy({"(a)": printed.off_print(ours(2.0), PRINT)}, {"(a)": PRINT})
-    assert points.sizes == {"panel": 1, "cell": 4}
-    np.testing.assert_allclose(sorted(points["print"].values.ravel()), [60, 70, 80, 90])
-    np.testing.assert_allclose(points["difference"], 2.0)
+    theirs, difference, panel = printed.beside_their_accuracy(
+        {"(a)": printed.off_print(ours(2.0), PRINT)}, {"(a)": PRINT}
+    )
+    assert theirs.sizes == difference.sizes == panel.sizes == {"panel": 1, "cell": 4}
+    np.testing.assert_allclose(sorted(theirs.values.ravel()), [60, 70, 80, 90])
+    np.testing.assert_allclose(difference, 2.0)

@@ -1,0 +1,173 @@
+"""Fig. 1: what all kinds of noise do to load curves and accuracy, and whether the straight load curve is the best.
+
+``panels`` and ``diagrams`` are diagrams of networks by name, each over one kind of noise.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from deepmech.core.estimates import stack, two_decimals
+from deepmech.core.labels import over
+from deepmech_book.analysis.spring_block.regimes import inside
+from deepmech_book.analysis.spring_block.summaries import (
+    STRAIGHT,
+    NetworkDiagram,
+    beside_both,
+    in_a_row,
+    is_better,
+    over_diagrams,
+)
+from deepmech_book.claims.functions import Measurement, measures
+from deepmech_book.figures.spring_block import noise_of
+from deepmech_book.spring_block.printed import printed
+from deepmech_book.spring_block.words import said
+
+
+def fresh(sweep, diagram, first_seed=100, n_seeds=40):
+    """Networks of new seeds at the best bent and the best straight cells of a diagram, over ``place``."""
+    slopes, values = zip(*diagram.champions(), strict=True)
+    chosen = {name: np.array(of, sweep.cells[name].dtype) for name, of in (("slope", slopes), (diagram.noise, values))}
+    cells = {name: xr.DataArray(of, {"place": range(len(of))}, "place") for name, of in chosen.items()}
+    cells["seed"] = over("seed", range(first_seed, first_seed + n_seeds))
+    return replace(sweep, name=sweep.name.replace("figure-", "fresh-"), cells=cells)
+
+
+# --- pictures and tables
+
+
+def by_accuracy(made):
+    """Diagrams by title, means over seeds, with accuracy in per cent."""
+    means = {title: one.mean("seed", skipna=False) for title, one in made.items()}
+    percent = {title: one.assign(accuracy=100 * one["accuracy"]) for title, one in means.items()}
+    return {title: one.transpose(noise_of(one), "slope", ...) for title, one in percent.items()}
+
+
+def gains(diagrams, fresh):
+    """By how much the best bent cell of each diagram is ahead of its best straight one."""
+    found = {title: one.bent_gains_over_thresholds(fresh.get(title)) for title, one in diagrams.items()}
+    return stack(found, "diagram").map(lambda a: said(a, "bent minus straight", "points"))
+
+
+def tops(diagrams):
+    """Of each diagram, the curvature from which accuracy falls, and that of the most accurate cell."""
+    numbers = {
+        "top of the hump, $c_0$": stack({title: one.straightest for title, one in diagrams.items()}, "diagram"),
+        "of the best cell": stack({title: one.best_curvature for title, one in diagrams.items()}, "diagram"),
+    }
+    return stack(numbers, "number").map(lambda a: said(a, "signed curvature"))
+
+
+RIVALS = {
+    "training loss": lambda one: one.falls_beside("loss"),
+    "training loss, within rows": lambda one: one.falls_beside("loss", in_rows=True),
+    "training accuracy": lambda one: one.falls_beside("accuracy_train"),
+    "training accuracy, within rows": lambda one: one.falls_beside("accuracy_train", in_rows=True),
+    "distance from the best noise": lambda one: one.falls,
+    "that distance, within rows": lambda one: one.falls_in_rows,
+}
+
+
+def against_rivals(made):
+    """Whether the bend tells accuracy better than each rival, "?" where the interval of the difference holds 0."""
+    rows = {}
+    for title, one in made.items():
+        found = {kind: number(NetworkDiagram(one)) for kind, number in RIVALS.items()}
+        rows[title.replace("_", " ")] = {k: f"{is_better(f)} ({two_decimals(f.null)})" for k, f in found.items()}
+    return pd.DataFrame(rows).T.rename_axis(columns="better than the")
+
+
+def best_cells_in_print(panels):
+    """Where accuracy is highest in panels of Fig. 1, in these networks and in printed ones."""
+    rows = {}
+    for title, here in panels.items():
+        theirs = NetworkDiagram(printed(here.noise).expand_dims(seed=1))
+        rows[title] = {
+            "c₀, here": str(here.straightest), "c₀, in print": str(theirs.straightest),
+            "best cell, here": str(here.best_curvature), "best cell, in print": str(theirs.best_curvature),
+            "bent − straight, in print": str(theirs.bent_gains),
+        }  # fmt: skip
+    return pd.DataFrame(rows).T
+
+
+# --- claims
+
+
+@measures("A.1.noise_bends")
+def noise_bends(panels):
+    """Rank correlation of curvature with noise in every row of every diagram."""
+    return Measurement(over_diagrams(panels, lambda one: one.bends_with_noise))
+
+
+@measures("A.1.slope_bends")
+def slope_bends(panels):
+    """Rank correlation of curvature with negative slope in every column of every diagram."""
+    return Measurement(over_diagrams(panels, lambda one: one.bends_with_slope))
+
+
+@measures("A.1.lazy_corner")
+def lazy_corner(panels):
+    """Curvature of ReLU networks at the least noise of every diagram."""
+    return Measurement(over_diagrams(panels, lambda one: one.lazy_corner))
+
+
+@measures("A.1.convex_side")
+def convex_side(panels):
+    """Curvature at the strongest noise, in every row of every diagram."""
+    return Measurement(over_diagrams(panels, lambda one: one.noisiest))
+
+
+@measures("A.1.accuracy_falls")
+def accuracy_falls(panels):
+    """Rank correlation of accuracy with the size of the curvature over the cells of every diagram."""
+    found = over_diagrams(panels, lambda one: one.falls_beside("loss"))
+    return Measurement(found, detail=beside_both(panels))
+
+
+@measures("A.1.accuracy_in_rows")
+def accuracy_in_rows(panels):
+    """The same within rows, mean over rows."""
+    found = over_diagrams(panels, lambda one: one.falls_beside("loss", in_rows=True))
+    return Measurement(found, detail=beside_both(panels, in_rows=True))
+
+
+@measures("A.text.same_fit")
+def same_fit(panels):
+    """The same over the cells whose networks all fit; ``panels`` with at least three of these."""
+    return Measurement(over_diagrams(panels, lambda one: one.falls_among_fitted))
+
+
+@measures("A.text.test_curves")
+def test_curves(panels):
+    """How well test load curves have the curvature of training load curves, cell by cell."""
+    return Measurement(over_diagrams(panels, lambda one: one.test_curves_agree))
+
+
+@measures("A.1.best_is_straight", "A.SM.best_is_straight", "A.S9.bent_is_better")
+def best_is_straight(diagrams, fresh):
+    """By how much the best bent cell of every diagram is more accurate than its best straight one, over thresholds.
+
+    Of diagrams of which there are ``fresh`` networks of these cells, the fresh ones judge.
+    """
+    gains = {name: NetworkDiagram(one).bent_gains_over_thresholds(fresh.get(name)) for name, one in diagrams.items()}
+    return Measurement(in_a_row(gains))
+
+
+def mean_curvatures(diagrams):
+    """Of all cells, by diagram."""
+    return np.array([float(one["curvature"].mean()) for one in diagrams.values()])
+
+
+@measures("A.1.best_cell")
+def best_cell(diagrams):
+    """How far inside of straight the most accurate cell of every diagram is, beside the mean of its cells."""
+    found = over_diagrams(diagrams, lambda one: inside("straight", one.best_curvature))
+    return Measurement(found, null=STRAIGHT - abs(mean_curvatures(diagrams)))
+
+
+@measures("A.S9.best_is_concave")
+def best_is_concave(diagrams):
+    """Curvature of the most accurate cell of every diagram, beside the mean of its cells."""
+    return Measurement(over_diagrams(diagrams, lambda one: one.best_curvature), null=mean_curvatures(diagrams))
