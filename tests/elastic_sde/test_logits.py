@@ -48,7 +48,7 @@ REACH = {(data, pair): {"shapes": 0.011, "photos": 0.016}[data] for data in DATA
 """Half-widths of intervals where that of photographs, of six networks, is narrow enough to decide."""
 
 
-@page.pair("B.1.separate", panels=REACH, usual=0.002, reach=REACH, power=0.6)
+@page.pair("B.1.separate", panels=REACH, usual=0.002, reach=REACH, power=0.5)
 def clouds_apart(level, rng, rival):
     """Clouds at the corners of a triangle, of which each side says how much two classes overlap."""
     corners = {}
