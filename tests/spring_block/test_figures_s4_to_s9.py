@@ -11,17 +11,22 @@ from deepmech_book.sweeps.spring_block.without_norm import SCALED
 from pairs import Page
 
 page = Page("spring_block/figures_s4_to_s9")
-LESS = np.linspace(0.15, -0.15, 8)
 DEPTH = xr.DataArray(np.arange(8) / 7, {"layer": range(8)})
 
 
-def one_row(rng, noise, level):
-    """A diagram with a row whose columns are in an order of its own, some of them alike."""
-    return diagram(rng, noise, np.stack([LESS, 0.03 * tied(level, 8)]), slopes=(0.0, 0.4))
+def two_rows(rng, noise, levels):
+    """A diagram of two rows whose columns are in an order of their own, some of them alike."""
+    return diagram(rng, noise, np.stack([0.03 * tied(level, 8) for level in levels]), slopes=(0.0, 0.4))
 
 
+@page.pair("A.SM.noise_bends", panels=("learning_rate", "dropout"), usual=-0.7, reach=0.03, told=0.3)
 def orders_of_columns(level, rng, rival):
-    return {"diagrams": {noise: one_row(rng, noise, at) for noise, at in level.items()}}
+    return {"diagrams": {noise: two_rows(rng, noise, (-0.7, at)) for noise, at in level.items()}}
+
+
+@page.pair("A.S7.b.noise_bends", panels=(0, 1), usual=-0.7, reach=0.03, told=0.3)
+def orders_by_descent(level, rng, rival):
+    return {"diagrams": {"S7(b)": two_rows(rng, "data_noise", level.values())}}
 
 
 def over_cells(off, rows):
@@ -31,8 +36,6 @@ def over_cells(off, rows):
     return maker
 
 
-for claim, noises in (("A.SM.noise_bends", ("learning_rate", "dropout")), ("A.S7.b.noise_bends", ("data_noise",))):
-    page.pair(claim, panels=noises, usual=-0.7, reach=0.03, told=0.3)(orders_of_columns)
 for claim, noises, off, rows in (
     ("A.SM.accuracy_falls", ("learning_rate", "dropout"), 0.5, False),
     ("A.S7.b.accuracy_falls", ("data_noise",), 0.5, False),
@@ -116,9 +119,9 @@ def the_same_phases(level, rng, rival):
     return {"without": without.assign(curvature=curvature), "normed": diagram(rng, "dropout", known)}
 
 
-@page.pair("A.text.no_norm_bends", panels=("dropout",), usual=-0.7, reach=0.03, told=0.3)
+@page.pair("A.text.no_norm_bends", panels=(0, 1), usual=-0.7, reach=0.03, told=0.3)
 def orders_by_dropout(level, rng, rival):
-    return {"without": one_row(rng, "dropout", level["dropout"])}
+    return {"without": two_rows(rng, "dropout", level.values())}
 
 
 def curves(load):

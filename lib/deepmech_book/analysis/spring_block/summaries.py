@@ -352,7 +352,7 @@ def as_drawn(made: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
     Parameters
     ----------
     made : Dataset by title
-        Of Figs. S8 and S9 as :data:`.networks.TITLES` has them.
+        Of Figs. S8 and S9 as TITLES of the chapter's experiments has them.
     """
     drawn: dict[str, xr.Dataset] = {}
     for title, one in made.items():
