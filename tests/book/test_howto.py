@@ -110,10 +110,11 @@ def test_a_strangers_path(tmp_path, monkeypatch, capsys):
     index = ROOT / re.search(r"The site is `([^`]*index\.html)`", README)[1]
     start = index.parent / re.search(r'url=([^"]*)"', index.read_text())[1]
 
-    page = Reader(start).follow("Springs and friction: the supplement").follow("What if there are no classes?")
-    numbers = page.target("CSV of Figure")
+    page = Reader(start).follow("Springs and friction: the supplement").follow("Does the measure matter?")
+    (link,) = page.soup.select("main a[href$='fig-a-s12.csv']")
+    numbers = page.page.parent / link["href"]
 
-    (command,) = {code.get_text() for code in page.soup.select(".dm-results code")}
+    (command,) = {text for code in page.soup.select(".dm-results code") if "S12" in (text := code.get_text())}
     program, verb, name, *options = shlex.split(command)
     stored = xr.open_dataset(ROOT / "book" / "results" / f"{name}.nc", engine="h5netcdf").load()
     rows = pd.read_csv(numbers)

@@ -52,7 +52,10 @@ PAGES = {
     "elastic_sde/effects": (100, {}),
     "elastic_sde/estimators": (100, {}),
     "elastic_sde/corruption": (100, {}),
-    "glass/relaxation": (500, at(1.0, 0.1, 0.01, 1e-4, 1e-6, 0.0, overparameterised=[1.0, 1e-3, 0.0])),
+    "glass/relaxation": (
+        500,
+        at(1.0, 0.1, 0.01, 1e-4, 1e-6, 0.0, overparameterised=[1.0, 1e-3, 0.0]) | {"waiting": 10_000},
+    ),
     "glass/scaling": (500, at(1.0, 1e-3, 0.0)),
     "glass/superposition": (500, at(1.0, 0.1, 0.01, 1e-3, 0.0)),
     "glass/displacement": (500, at(1.0, 0.1, 1e-3, 0.0)),
