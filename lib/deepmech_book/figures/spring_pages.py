@@ -17,7 +17,6 @@ from deepmech.metrics.curvature import curvature
 from deepmech_book import figures
 from deepmech_book.figures import Picture
 from deepmech_book.figures.picture import beside
-from deepmech_book.figures.spring_block import noise_of
 
 __all__ = [
     "accuracy_over_loss",
@@ -41,7 +40,7 @@ __all__ = [
     "mean_velocities",
     "network_beside_chain",
     "network_in_time",
-    "networks_by_noise",
+    "networks_in_d_hat",
     "noise_by_layer",
     "overdamped_limit",
     "ruler_extensions",
@@ -244,35 +243,6 @@ def fitted_in_time(fit: xr.Dataset) -> Picture:
     )  # fmt: skip
 
 
-# --- dropout_diagram and noise_diagrams -------------------------------------------------------------------------------
-
-#: Registry id of the figure, and text alternative, of panels of Fig. 1 by their noise and of the supplement by name.
-_PANELS: dict[str, tuple[str | None, str]] = {
-    "dropout": (
-        "A.1",
-        "A grid of small load curves. In the upper right corner, ReLU without dropout, they bulge upwards; towards "
-        "more dropout and towards linear networks they straighten and then sag. The cells of highest accuracy lie "
-        "along the line where the curvature changes sign.",
-    ),
-    "S6a": ("A.S6", "Load curves over batch size and negative slope, narrower networks."),
-    "S7b, all samples": (None, "Load curves over data noise and slope; all samples in every step."),
-    "S9a, wide": (None, "Wide twelve-layer networks on CIFAR-10 over learning rate and slope."),
-    "S10": (
-        "A.S10",
-        "A grid of small load curves measured in the second metric, over dropout probability and negative slope.",
-    ),
-}
-
-
-def networks_by_noise(made: xr.Dataset, panel: str = "") -> Picture:
-    """A diagram of networks over one kind of noise, mean over ``seed``: of Fig. 1, or a panel of the supplement."""
-    figure, alt = _PANELS[panel or noise_of(made)]
-    return figures.network_diagram(made.mean("seed", skipna=False), alt=alt, figure=figure)
-
-
-# --- noise_diagrams, how straight is best -----------------------------------------------------------------------------
-
-
 # --- linear_networks --------------------------------------------------------------------------------------------------
 
 
@@ -340,6 +310,14 @@ def growth_of_noise(growth: xr.DataArray) -> Picture:
 
 
 # --- metrics_compared -------------------------------------------------------------------------------------------------
+
+
+def networks_in_d_hat(made: xr.Dataset) -> Picture:
+    """Figure S10: a diagram of networks measured in the second metric, mean over ``seed``."""
+    return figures.network_diagram(
+        made.mean("seed", skipna=False), figure="A.S10",
+        alt="A grid of small load curves measured in the second metric, over dropout probability and negative slope.",
+    )  # fmt: skip
 
 
 def curvatures_in_two_metrics(in_d: xr.Dataset, in_d_hat: xr.Dataset, rank: Estimate) -> Picture:
