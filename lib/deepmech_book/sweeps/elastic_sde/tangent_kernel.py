@@ -7,14 +7,13 @@ A step of gradient descent on a sample x' with label l moves the logits of anoth
 to first order in the step size η; p are the probabilities that the network gives. :func:`measure_cells` trains the
 networks of :func:`.elastic_sde.networks.as_published` over again, stops at times evenly spread, and keeps means of
 these moves by class.
-:func:`~deepmech_book.analysis.elastic_sde.effects.real_effects` says what they are in the words of the I- and the
+:func:`~deepmech_book.beyond.tangent_kernel.real_effects` says what they are in the words of the I- and the
 L-model. :func:`step_cells` takes whole steps in place of kernels, curvature included.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -22,41 +21,18 @@ import torch
 import xarray as xr
 from torch.func import functional_call, jacrev, vmap
 
-from deepmech.core.labels import over
 from deepmech.core.random import Stream
-from deepmech.sweeps import Sweep, to_records
+from deepmech.sweeps import to_records
 from deepmech.trainers.engines.compiled.lenet import CompiledLeNet, padded
 from deepmech.trainers.lenet import initial_weights, sample_indices
 from deepmech.trainers.modules import LeNet
 from deepmech.trainers.run import settled
-from deepmech_book.sweeps.elastic_sde.data import SETTINGS, fingerprint, images
+from deepmech_book.sweeps.elastic_sde.data import SETTINGS, images
 from deepmech_book.sweeps.elastic_sde.networks import GROUP, rounded
 from deepmech_book.sweeps.policy import verification_policy
 
 EXPERIMENT = "elastic networks"
 """That of the networks whose logits the other pages use: the same seeds are the same networks."""
-
-
-def kernel_sweep(dataset: str = "geomnist", n_trials: int = 100) -> Sweep:
-    """Kernels of the trials on the page on effects, measured 41 times between eight samples of each class.
-
-    Three classes of 3,000 training samples each; ``n_trials``, a multiple of ten, have the seeds from 0. What is looked
-    at are validation samples, drawn for each trial. Class means of the samples trained on are kept in blocks of 50
-    iterations.
-
-    Examples
-    --------
-    >>> kernel_sweep("geomnist", 20).grid.shape
-    (2,)
-    """
-    if n_trials < GROUP or n_trials % GROUP:
-        raise ValueError(f"tangent-kernel: n_trials = {n_trials!r}: must be a multiple of {GROUP}")
-    n = SETTINGS[dataset].iterations
-    which = {"n_classes": 3, "training_samples": 3000, "validation": SETTINGS[dataset].validation}
-    how = {"iterations": n, "every": n // 40, "per_class": 8, "thin": 50}
-    cells = {"group": over("group", range(n_trials // GROUP))}
-    data, fixed = fingerprint(dataset, *which.values()), {"dataset": dataset, **which, **how}
-    return Sweep(f"tangent-kernel-{dataset}", "elastic_sde.tangent_kernel", cells, fixed, data=data)
 
 
 def _first_times(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
@@ -225,23 +201,6 @@ def _block_means(logs: list[np.ndarray], labels: list[np.ndarray], k: int, thin:
     sums = np.einsum("tic,tij->icj", is_class, z).reshape(-1, thin, k, k).sum(1)
     counts = is_class.sum(0).reshape(-1, thin, k).sum(1)[..., None]
     return np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
-
-
-def step_sweep(dataset: str = "geomnist", n_trials: int = 100) -> Sweep:
-    """The first trials of :func:`kernel_sweep`, stopped at the same times, with the same samples.
-
-    Examples
-    --------
-    >>> step_sweep().grid.shape
-    (10,)
-    """
-    like = kernel_sweep(dataset, n_trials)
-    return replace(
-        like,
-        name=f"finite-steps-{dataset}",
-        compute="elastic_sde.finite_steps",
-        fixed={name: value for name, value in like.fixed.items() if name != "thin"},
-    )
 
 
 def _first_step(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
