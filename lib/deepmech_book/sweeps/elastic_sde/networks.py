@@ -171,39 +171,26 @@ def _first_group(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
 def train_cells(cells: xr.Dataset, **fixed: Any) -> xr.Dataset:
     """Train all trials of each configuration; a cell's keys and ``fixed`` are parameters of :func:`trials`.
 
-    Returns
-    -------
-    Dataset
-        Over ``cell`` and
+    - ``mean`` (time, class, logit): mean logits of the samples drawn with a label, over trials and blocks of ``thin``
+      iterations, NaN where nobody drew it; ``mean_true``: by the samples' true class;
+    - ``count`` (time, class): how many samples that is, by label;
+    - ``spread`` (slow_time, class, logit): standard deviation of single logits in blocks of ``coarse`` iterations;
+    - ``group_mean``, ``group_mean_true`` (group, slow_time, class, logit): as ``mean`` and ``mean_true``, of
+      :data:`GROUP` trials each, or of those that share a draw;
+    - ``loss`` (time): mean training loss; ``accuracy`` (time): share of samples whose largest logit is their label's,
+      both before the sample's own step;
+    - ``validation_loss``, ``validation_accuracy`` (trial, at_iteration);
+    - with ``moments``: ``logits`` (trial, moment, logit), ``label`` (trial, moment) of single samples;
+    - ``left_out``: trials that diverged. They are in no sum and no mean; their own validation and logits are NaN.
 
-        - ``mean`` (time, class, logit): mean logits of the samples drawn with a label, over trials and blocks of
-          ``thin`` iterations, NaN where nobody drew it; ``mean_true``: by the samples' true class;
-        - ``count`` (time, class): how many samples that is, by label;
-        - ``spread`` (slow_time, class, logit): standard deviation of single logits in blocks of ``coarse`` iterations;
-        - ``group_mean``, ``group_mean_true`` (group, slow_time, class, logit): as ``mean`` and ``mean_true``, of
-          :data:`GROUP` trials each, or of those that share a draw;
-        - ``loss`` (time): mean training loss; ``accuracy`` (time): share of samples whose largest logit is their
-          label's, both before the sample's own step;
-        - ``validation_loss``, ``validation_accuracy`` (trial, at_iteration);
-        - with ``moments``: ``logits`` (trial, moment, logit), ``label`` (trial, moment) of single samples.
-
-        - ``left_out``: trials that diverged. They are in no sum and no mean; their own validation and logits are NaN
-          from there on.
-
-        ``time`` is the middle of a block, in iterations. Numbers are rounded to :data:`BITS` bits, so that they pack.
+    ``time`` is the middle of a block, in iterations. Numbers are rounded to :data:`BITS` bits, so that they pack.
     """
     parts = [_configuration(**{**fixed, **cell}) for cell in to_records(cells)]
     return xr.concat(parts, "cell").assign_attrs(device="cpu", dtype=fixed["dtype"])
 
 
 def unequal(n_classes: int, rare: int, ratio: float) -> list[float]:
-    """Probabilities of classes of which one is drawn ``ratio`` times less often than every other.
-
-    Examples
-    --------
-    >>> unequal(3, 0, 2.0)
-    [0.2, 0.4, 0.4]
-    """
+    """Probabilities of classes of which one is drawn ``ratio`` times less often than every other."""
     if not 0 <= rare < n_classes or not ratio > 0:
         raise ValueError(
             f"unequal: rare = {rare!r}, ratio = {ratio!r}: a class from 0 to {n_classes - 1}, a ratio above 0"

@@ -47,18 +47,12 @@ def measure_cells(
 ) -> xr.Dataset:
     """Train ten trials for each ``group`` and measure their kernels on the way; ``which`` as for :func:`groups`.
 
-    Returns
-    -------
-    Dataset
-        Over ``cell``, means over the trials of the group:
-
-        - ``kernel`` (time, class, other): trace of Θ over logits, divided by their number, mean over pairs of different
-          samples of the two classes;
-        - ``move`` (time, class, trained, logit): how much a step on a sample of the class ``trained`` moves the logits
-          of those of a class, mean over such pairs; ``move_frozen``: by the kernels of the initial weights;
-        - ``logits`` (time, class, logit): mean logits of these samples;
-        - ``mean`` (block, class, logit): mean logits of the samples about to be trained on, in blocks of ``thin``
-          iterations.
+    - ``kernel`` (time, class, other): trace of Θ over logits, divided by their number, mean over pairs of different
+      samples of the two classes;
+    - ``move`` (time, class, trained, logit): how much a step on a sample of the class ``trained`` moves the logits of
+      those of a class, mean over such pairs; ``move_frozen``: by the kernels of the initial weights;
+    - ``logits`` (time, class, logit): mean logits of these samples;
+    - ``mean`` (block, class, logit): mean logits of the samples about to be trained on, in blocks of ``thin``.
     """
     at, rows = np.arange(0, iterations + 1, every), []
     for group in groups(cells, at, per_class, **which):
@@ -93,11 +87,8 @@ def groups(
 class Trial:
     """A network of paper B's that is stopped on its way; :meth:`stops` trains it.
 
-    Attributes
-    ----------
-    engine : where it is now.
-    chosen : the validation samples between which it is measured, ``per_class`` of each class, sorted by class.
-    label, log : what was trained on in each iteration, and the logits just before.
+    It is measured between the validation samples ``chosen``, ``per_class`` of each class, sorted by class; ``label``
+    and ``log`` are what was trained on in each iteration, and the logits just before.
     """
 
     def __init__(self, seed: int, data: Any, rate: float, at: np.ndarray, per_class: int) -> None:
@@ -111,13 +102,7 @@ class Trial:
         self.chosen = np.concatenate(few)
 
     def stops(self) -> Iterator[None]:
-        """Train from one of the times ``at`` to the next.
-
-        Raises
-        ------
-        FloatingPointError
-            If it has diverged.
-        """
+        """Train from one of the times ``at`` to the next."""
         x, y = padded(self.data.x_train, self.data.shape[0], "float32"), self.data.y_train
         nobody, never = (x[:0], y[:0]), np.zeros(0, np.int64)
         for begin, stop in zip([0, *self.at], self.at, strict=False):
@@ -212,10 +197,7 @@ def _first_step(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
 def step_cells(cells: xr.Dataset, *, iterations: int, every: int, per_class: int, **which: Any) -> xr.Dataset:
     """Train ten trials for each ``group``; at each time take a step on every sample, look at the others, and undo it.
 
-    Returns
-    -------
-    Dataset
-        Over ``cell``, ``move`` and ``logits`` as of :func:`measure_cells`, but of whole steps.
+    ``move`` and ``logits`` as of :func:`measure_cells`, but of whole steps.
     """
     at = np.arange(0, iterations + 1, every)
     output = np.stack([np.mean([_moves(one) for one in group], 0) for group in groups(cells, at, per_class, **which)])
