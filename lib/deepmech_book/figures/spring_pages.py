@@ -31,14 +31,12 @@ __all__ = [
     "diagram",
     "effective_frictions",
     "fitted_in_time",
-    "friction_law",
     "growth_of_noise",
     "layers_in_training",
     "linear_networks",
     "linear_networks_by_step",
     "mean_images",
     "mean_velocities",
-    "network_beside_chain",
     "network_in_time",
     "networks_in_d_hat",
     "noise_by_layer",
@@ -59,24 +57,6 @@ _SEPARATION = r"data separation $D_\ell$"
 _chains = partial(figures.load_curves, run="run", x_label=_BLOCK, y_label=_LOAD)
 _networks = partial(figures.load_curves, layer="layer", y_label=_SEPARATION)
 _epochs = partial(figures.trajectories, time="at_epoch", layer="layer", x_label="epoch", y_label=_SEPARATION)
-
-# --- chain ------------------------------------------------------------------------------------------------------------
-
-
-network_beside_chain = partial(
-    figures.analogy,
-    alt="A feed-forward network above a chain of blocks and springs between a wall and a target; each layer of the "
-    "network stands over the block that represents it.",
-    figure="A.2",
-)
-"""Fig. 2, drawn anew."""
-
-friction_law = partial(
-    figures.friction_law, figure="A.5",
-    alt="The friction law: no motion for forces between minus the leftward friction and the rightward friction, and a "
-    "straight line of slope one on either side.",
-)  # fmt: skip
-"""Fig. 5(c), of a friction to the right and one to the left."""
 
 # --- equilibria -------------------------------------------------------------------------------------------------------
 
