@@ -31,21 +31,16 @@ __all__ = [
     "diagram",
     "effective_frictions",
     "fitted_in_time",
-    "friction_law",
     "growth_of_noise",
     "layers_in_training",
     "linear_networks",
     "linear_networks_by_step",
     "mean_images",
     "mean_velocities",
-    "network_beside_chain",
     "network_in_time",
     "networks_in_d_hat",
     "noise_by_layer",
     "overdamped_limit",
-    "ruler_extensions",
-    "ruler_shapes",
-    "ruler_unevenness",
     "steps_by_time_step",
     "two_metrics",
     "two_metrics_by_dropout",
@@ -59,24 +54,6 @@ _SEPARATION = r"data separation $D_\ell$"
 _chains = partial(figures.load_curves, run="run", x_label=_BLOCK, y_label=_LOAD)
 _networks = partial(figures.load_curves, layer="layer", y_label=_SEPARATION)
 _epochs = partial(figures.trajectories, time="at_epoch", layer="layer", x_label="epoch", y_label=_SEPARATION)
-
-# --- chain ------------------------------------------------------------------------------------------------------------
-
-
-network_beside_chain = partial(
-    figures.analogy,
-    alt="A feed-forward network above a chain of blocks and springs between a wall and a target; each layer of the "
-    "network stands over the block that represents it.",
-    figure="A.2",
-)
-"""Fig. 2, drawn anew."""
-
-friction_law = partial(
-    figures.friction_law, figure="A.5",
-    alt="The friction law: no motion for forces between minus the leftward friction and the rightward friction, and a "
-    "straight line of slope one on either side.",
-)  # fmt: skip
-"""Fig. 5(c), of a friction to the right and one to the left."""
 
 # --- equilibria -------------------------------------------------------------------------------------------------------
 
@@ -352,56 +329,6 @@ def two_metrics_by_dropout(made: xr.Dataset) -> Picture:
         by="dropout", by_label="dropout probability", y_label="separation", columns=4, figure="A.S11",
         alt="Four panels of load curves for several dropout probabilities: ReLU networks in both metrics, then linear "
         "ones. The curves of the two metrics bend alike in ReLU networks.",
-    )  # fmt: skip
-
-
-# --- folding_ruler ----------------------------------------------------------------------------------------------------
-
-
-def ruler_shapes(position: xr.DataArray) -> Picture:
-    """The first run of each ``pull``."""
-    return figures.folding_ruler(
-        position.isel(run=0, drop=True), figure="A.S1",
-        alt="Zig-zag shapes of a folding ruler during three pulls. Pulled slowly, the pairs near the hand open wide "
-        "and those near the pin stay folded. Jerked along the line, open and closed pairs alternate without order. "
-        "Shaken sideways, all pairs open alike.",
-    )  # fmt: skip
-
-
-def ruler_extensions(final: xr.DataArray, slow: xr.DataArray) -> Picture:
-    """Extension of each ``pair`` at the end of each ``pull``, mean over ``run``, and the slow pull in closed form."""
-    return figures.lines(
-        estimate(final, "run", "skewed"), slow.expand_dims(pull=["slow"]), x="pair", by="pull",
-        theory_label="slow pull, closed form",
-        x_label="pair, counted from the pin", y_label="extension (straight = 1)",
-        alt="Final extension against pair. The slow pull rises from folded pairs at the pin to nearly straight ones at "
-        "the hand and follows the closed form. Shaken sideways it is flat at 0.6. Jerked along the line it scatters "
-        "around 0.6.",
-    )  # fmt: skip
-
-
-_SHAKEN = {
-    "jerk_speed": (
-        "jerk speed (unit: 2√(τ/m))",
-        "Relative unevenness against jerk speed for three table frictions. With jerks all curves lie above one, "
-        "highest for the smallest friction.",
-    ),
-    "shake_speed": (
-        "shaking speed $c$ (unit: 2√(τ/m))",
-        "Relative unevenness against sideways shaking speed for three table frictions. All curves fall towards zero.",
-    ),
-}
-
-
-def ruler_unevenness(uneven: xr.DataArray) -> Picture:
-    """Unevenness relative to a slow pull, over ``table_friction``, ``run`` and ``jerk_speed`` or ``shake_speed``."""
-    (by,) = set(_SHAKEN) & set(map(str, uneven.dims))
-    x_label, alt = _SHAKEN[by]
-    # Of what is not random one run stands for all.
-    mean = estimate(uneven, "run", "skewed") if uneven.sizes["run"] > 1 else uneven.isel(run=0)
-    return figures.lines(
-        mean, x=by, by="table_friction", label="f = {}", level=1.0, level_label="slow", x_label=x_label,
-        y_label="unevenness, relative to slow", alt=alt,
     )  # fmt: skip
 
 
