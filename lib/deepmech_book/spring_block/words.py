@@ -11,5 +11,6 @@ WORDS = {
     "at_epoch": ("epoch", "1"),
 }
 """Name and unit of what results of this chapter are over."""
+LOAD = r"load $D_\ell$ (in units of $y$)"
 SEPARATION = r"data separation $D_\ell$"
 said = partial(words.said, WORDS)
