@@ -80,9 +80,6 @@ def forget() -> None:
     sys.modules.pop("computed_here", None)
     shipped._read.clear()
     provenance.code_hash.cache_clear()
-    for path in [path for path in provenance._texts if path.name in ("computed_here.py", "helper_here.py")]:
-        del provenance._texts[path]
-    provenance._checked.discard("computed_here")
 
 
 def edit(place: Path, old: str, new: str) -> None:
@@ -133,16 +130,6 @@ def test_chunks_of_other_code_are_not_shown(place, monkeypatch):
     assert float(before["y"].sel(base=1 / 7)[0]) == pytest.approx(2 / 7)
     assert float(after["y"].sel(base=1 / 7)[0]) == pytest.approx(3 / 7)
     assert len(list((place / "stores").iterdir())) == 2
-
-
-def test_a_store_of_other_code_is_not_added_to_but_can_be_read(place):
-    run(sweep(), place / "store", chunk=1)
-    next((place / "store").glob("cells-0000001-*")).unlink()
-    edit(place, "FACTOR = 2.0", "FACTOR = 3.0")
-    with pytest.raises(ValueError, match="made by other code"):
-        run(sweep(), place / "store")
-    with pytest.raises(IncompleteError, match="1 of 3"):
-        load(sweep(), place / "store")
 
 
 def test_of_dear_cells_a_part_is_enough_to_find_an_edit(place):
@@ -269,28 +256,34 @@ def test_names_and_units_do_not_pass_from_one_quantity_to_another(place):
     assert made["square"].attrs == made["negative"].attrs == made["diverged"].attrs == {}
 
 
-def test_a_helper_beside_a_script_is_its_code(place):
-    write(place, "from helper_here import compute\n")
-    helper = place / "code" / "helper_here.py"
-    helper.write_text(MODULE)
-    forget()
-    before = sweep().code
-    helper.write_text(MODULE.replace("FACTOR = 2.0", "FACTOR = 3.0"))
-    forget()
-    assert sweep().code != before
+@pytest.mark.parametrize(
+    ("old", "new", "kept"),
+    [
+        ("def compute(", "# Why.\ndef compute(", True),
+        ("    base =", '    """Doubles."""\n    base =', True),
+        ("2.0", "3.0", False),
+    ],
+    ids=["comment", "docstring", "number"],
+)
+def test_a_half_finished_sweep_goes_on_after_an_edit_of_words_and_of_no_number(place, old, new, kept):
+    run(sweep(), place / "store", chunk=1)
+    next((place / "store").glob("cells-0000001-*")).unlink()
+    edit(place, old, new)
+    if kept:
+        assert run(sweep(), place / "store")["y"].equals(run(sweep())["y"])
+    else:
+        with pytest.raises(ValueError, match="made by other code"):
+            run(sweep(), place / "store")
+        with pytest.raises(IncompleteError, match="1 of 3"):
+            load(sweep(), place / "store")
 
 
 def test_an_edit_while_it_runs_stamps_nothing_false(place):
-    """What was imported runs on under its own digest; what is imported after an edit is refused."""
+    """What was imported runs on under its own digest."""
     first = run(sweep())
     write(place, MODULE.replace("FACTOR = 2.0", "FACTOR = 3.0"))
     second = run(sweep())
     assert second.attrs["code"] == first.attrs["code"] and second["y"].equals(first["y"])
-    forget()
-    provenance.read_sources(place / "code")
-    write(place, MODULE)
-    with pytest.raises(RuntimeError, match=r"computed_here\.py was edited while this process ran"):
-        run(sweep())
 
 
 def test_what_is_computed_is_said_with_the_near_file_and_its_difference(place, capsys):

@@ -42,7 +42,8 @@ class Sweep(Spec):
     fixed : dict
         Parameters that do not vary: JSON values, passed on to ``compute``, which must not depend on a dict's order.
     version : int
-        To be raised when ``compute`` changes in a way that changes results.
+        To be raised when results change: because of what ``compute`` imports, say. An edit of its own module is noticed
+        (:attr:`code`), unless it is one of docstrings and comments.
     data : str
         Fingerprint of the data that ``compute`` uses, if any.
     from_file : bool
@@ -120,8 +121,7 @@ class Sweep(Spec):
 
     @property
     def code(self) -> str:
-        """Sixteen hexadecimal digits of the library, of the modules of its own that ``compute`` imports, as they were
-        imported, and of the versions of torch and numba; not part of the key."""
+        """:func:`.provenance.code_hash` of the module of ``compute``; not part of the key."""
         return provenance.code_hash(self.target.partition(":")[0])
 
     @property
