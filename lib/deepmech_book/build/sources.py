@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 PROFILES = ("quick", "laptop", "paper")
-MADE_PAGES = ("status", "scoreboard", "papers", "formulas", "gallery")
+MADE_PAGES = ("status", "scoreboard", "papers", "gallery")
 REFERENCE = "api/"
 #: Parameters that say which, not how many: they may be 0.
 NAMES = ("number", "seed")
