@@ -31,21 +31,16 @@ __all__ = [
     "diagram",
     "effective_frictions",
     "fitted_in_time",
-    "growth_of_noise",
     "layers_in_training",
-    "linear_networks",
-    "linear_networks_by_step",
     "mean_images",
     "mean_velocities",
     "network_in_time",
     "networks_in_d_hat",
-    "noise_by_layer",
     "overdamped_limit",
     "steps_by_time_step",
     "two_metrics",
     "two_metrics_by_dropout",
     "widths",
-    "without_friction",
 ]
 
 _BLOCK, _LOAD = r"block $\ell$", r"load $D_\ell$ (in units of $y$)"
@@ -220,70 +215,7 @@ def fitted_in_time(fit: xr.Dataset) -> Picture:
     )  # fmt: skip
 
 
-# --- linear_networks --------------------------------------------------------------------------------------------------
-
-
-def linear_networks(made: xr.Dataset) -> Picture:
-    """Load curves of a deep linear network over ``training``, mean over ``seed``."""
-    return _networks(
-        made["load_curve"].mean("seed"), by="training", figure="A.5",
-        alt="Small and printed large steps: one straight line; dropout, large steps sag.",
-    )  # fmt: skip
-
-
-def linear_networks_by_step(made: xr.Dataset) -> Picture:
-    """The same over ``learning_rate``."""
-    return _networks(
-        made["load_curve"].mean("seed"), by="learning_rate", label="step size {}",
-        alt="Load curves for several step sizes, which sag the more the larger the step.",
-    )  # fmt: skip
-
-
-def without_friction(run: xr.Dataset) -> Picture:
-    """Chains without friction to the right, over ``noise``."""
-    return _chains(
-        run["load_curve"], by="noise", label=r"$\varepsilon$ = {}",
-        alt="Load curves: straight without noise, one sag for all of the stronger noises.", figure="A.5",
-    )  # fmt: skip
-
-
-# --- linear_networks, whether noise runs forward ----------------------------------------------------------------------
-
-
-def noise_by_layer(relative: xr.DataArray) -> Picture:
-    """Noise over signal over ``layer``, ``at_epoch`` and ``slope``, mean over ``seed``; a row a kind of ``noise``."""
-    # Of layer 1 under dropout, which comes before its own, there is none.
-    noise: xr.DataArray = xr.apply_ufunc(np.log10, relative.where(relative > 1e-6))
-    mean = noise.mean("seed")
-    return figures.lines(
-        {
-            f"{kind},\n{_NAMED.get(slope, f'α={slope:g}')}": mean.sel(noise=kind, slope=slope, drop=True)
-            for kind in ("dropout", "data noise")
-            for slope in mean["slope"].values
-        },
-        x="layer", by="at_epoch", label="epoch {}", shared="row", x_label=r"layer $\ell$",
-        y_label="noise / signal (log₁₀)",
-        alt="Six panels of relative noise over seven layers at three epochs, for dropout and for noise of data at "
-        "three slopes. Before training the noise rises with depth or is flat. At the end it is still higher in the "
-        "last layer than in the second under dropout in the networks that are not ReLU, rises and falls again in ReLU, "
-        "and falls or levels off where the data are noisy.",
-    )  # fmt: skip
-
-
 _NAMED = {0.0: "ReLU", 1.0: "linear"}
-
-
-def growth_of_noise(growth: xr.DataArray) -> Picture:
-    """Growth of noise from layer to layer, over ``noise``, ``slope``, ``strength`` and ``seed``."""
-    words = [f"{kind}, slope {slope:g}" for kind in growth["noise"].values for slope in growth["slope"].values]
-    cases = growth.stack(case=["noise", "slope"]).drop_vars(["case", "noise", "slope"]).assign_coords(case=words)
-    return figures.dots(
-        estimate(cases, "seed", "symmetric"), row="case", by="strength", level=0.0,
-        x_label="growth of noise / signal (log₁₀)",
-        alt="Nine rows of three dots: dropout, data noise and small batches at three slopes each. Dropout lies to the "
-        "right of zero at slopes 0.4 and 1 and about zero at slope 0; data noise lies to the left in all rows; small "
-        "batches lie on both sides.",
-    )  # fmt: skip
 
 
 # --- metrics_compared -------------------------------------------------------------------------------------------------

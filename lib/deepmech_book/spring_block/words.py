@@ -13,5 +13,6 @@ WORDS = {
     "shake_speed": ("shaking speed $c$", "unit: 2√(τ/m)"),
 }
 """Name and unit of what results of this chapter are over."""
+LOAD = r"load $D_\ell$ (in units of $y$)"
 SEPARATION = r"data separation $D_\ell$"
 said = partial(words.said, WORDS)
