@@ -3,6 +3,7 @@
 import io
 import sys
 
+import nbformat
 import pytest
 from miniature import notebook_text, write_notebooks
 
@@ -110,6 +111,25 @@ def test_a_variable_of_wrong_shape_is_named_or_left_aside(variable, value, comma
     status, told = cli.main(command), capsys.readouterr().err
     assert (status == 1 and (variable in told or value in told)) or (status == 0 and variable == "DEEPMECH_CORES"), told
     assert (tmp_path / "a file").read_text() == "mine"
+
+
+def test_copies_of_notebooks_have_the_words_and_code_of_the_originals_and_stay_when_they_are_there(
+    checkout, monkeypatch, capsys
+):
+    monkeypatch.chdir(checkout.root)
+    originals = {path: path.read_bytes() for path in checkout.root.glob("notebooks/*/*")}
+    assert cli.main(["lab", "--no-browser"]) == 0
+    assert "2 notebooks are copied into lab" in capsys.readouterr().err
+    for name in checkout.names:
+        copy = nbformat.read(checkout.root / "lab" / f"{name}.ipynb", as_version=4)
+        nbformat.validate(copy)
+        written = checkout.source(name).notebook.cells
+        assert [(c.cell_type, c.source) for c in copy.cells] == [(c.cell_type, c.source) for c in written]
+    mine = checkout.root / "lab" / "springs" / "one.ipynb"
+    mine.write_text("mine")
+    assert cli.main(["lab", "--no-browser"]) == 0
+    assert "0 notebooks are copied" in capsys.readouterr().err and mine.read_text() == "mine"
+    assert originals == {path: path.read_bytes() for path in originals}
 
 
 @pytest.mark.parametrize(
