@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from deepmech.core.estimates import Estimate, estimate
+from deepmech.core.estimates import Estimate
 from deepmech.core.labels import over
 from deepmech.metrics.curvature import curvature
 from deepmech_book import figures
