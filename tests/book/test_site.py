@@ -103,27 +103,6 @@ assert not {"numpy", "numba", "pandas", "xarray", "torch", "papermill"} & set(sy
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
 
 
-def test_what_is_written_of_the_library_is_made_once_and_again_where_somebody_edited_it(ready, monkeypatch):
-    begun: list[bool] = []
-    opening, intro = ready.generated / "shake.html", ready.book / "intro.md"
-
-    def print_pages(checkout, made, new):
-        html = new / "_build" / "html"
-        begun.append(html.exists())
-        (html / "_static" / "scripts").mkdir(parents=True, exist_ok=True)
-
-    monkeypatch.setattr(site, "_jupyter_book", print_pages)
-    build(ready)
-    first = opening.read_text()
-    for edited in (False, True):
-        intro.write_text(f"{intro.read_text()}\nMore words.\n")
-        if edited:
-            opening.write_text("mine")
-        build(ready)
-        assert opening.read_text() == first
-    assert begun == [False, True, False], "a site goes on from the last one only as it was made"
-
-
 def test_a_page_that_was_edited_added_or_lost_is_seen(ready, monkeypatch):
     page = ready.html / "generated" / "a.html"
     built: list[int] = []

@@ -97,7 +97,7 @@ def build(
         say(f"a partial build: {len(page_runs) - len(ready)} of {len(page_runs)} notebooks are left out")
     work, new = checkout.generated / ".sphinx", checkout.generated / ".new"
     kept = work / _LIKE
-    if not (kept.is_file() and kept.read_text(encoding="utf-8") == like + _of_library(checkout)):
+    if not (kept.is_file() and kept.read_text(encoding="utf-8") == like):
         from deepmech_book.explorers.shake import shake_page  # slow to import, and most builds do without
 
         keys.remove(work)
@@ -115,7 +115,7 @@ def build(
     _jupyter_book(checkout, checkout.generated / ".site", work)
     keys.remove(new)
     shutil.copytree(work / "_build" / "html", new)
-    write_whole(kept, like + _of_library(checkout))
+    write_whole(kept, like)
     _lighten(new)
     write_whole(new / SEAL, _mark(of, new))
     try:
@@ -125,11 +125,6 @@ def build(
     except OSError as error:
         raise BookError(f"book/_build/html cannot be replaced ({error}): move it away") from None
     return checkout.html
-
-
-def _of_library(checkout: Checkout) -> str:
-    """A digest of the library's reference, and of what opens the book, as they are written."""
-    return keys.tree_digest(checkout.generated, lambda name: name == "shake.html" or name.startswith(REFERENCE))
 
 
 def _lighten(html: Path) -> None:
@@ -180,13 +175,7 @@ def _printable(page_run: PageRun) -> str:
 
 
 def in_words(table: str) -> str:
-    """A table of pandas as the book writes numbers: no nan, no 4.4e+02, and headings in words.
-
-    Examples
-    --------
-    >>> in_words("<th>label_error</th></thead><td>4.4e+02</td><td>-1e-06</td><td>nan</td><th>path_norm</th>")
-    '<th>label error</th></thead><td>440</td><td>−10⁻⁶</td><td>–</td><th>path_norm</th>'
-    """
+    """A table of pandas as the book writes numbers: no nan, no 4.4e+02, and headings in words."""
 
     def plain(found: re.Match[str]) -> str:
         sign, factor, power = found[1], found[2], int(found[3])
