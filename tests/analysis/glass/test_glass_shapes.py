@@ -3,14 +3,12 @@
 import numpy as np
 import pytest
 import xarray as xr
-from runs_glass import gaussian_run, made_up, motilities_of
+from runs_glass import made_up
 
 from deepmech import sweeps
-from deepmech.core.random import Stream
 from deepmech.metrics import relaxation
-from deepmech.metrics.glass import MOTILITY_EDGES
 from deepmech.simulators.brownian import free_time
-from deepmech_book.analysis.glass import dips, phases, plateaus, regimes, shapes
+from deepmech_book.analysis.glass import phases, plateaus, regimes
 from deepmech_book.sweeps.glass import minima, walks
 from deepmech_book.sweeps.glass.data import Binary, binary
 
@@ -115,13 +113,6 @@ def test_free_walks_spread_and_a_cage_is_one():
         assert (plateaus.rise_after_plateau(held.sel(time=slice(10, None))) > 1) == is_cage
 
 
-def test_flat_motilities_have_one_mode():
-    run = made_up()
-    found = shapes.modes(run, 0.1, n_null=20)
-    assert found.n == SEEDS * 150 and found.p > 0.5
-    assert float(shapes.motilities(run).sum("bin").min()) == pytest.approx(1.0)
-
-
 BRIEF = {"sgd_steps": 200, "learning_rate": 0.05, "gain": 2.0}
 
 
@@ -141,44 +132,6 @@ def test_shuffled_labels_are_as_many_and_in_another_order():
     assert len({plain.fingerprint, shuffled.fingerprint, binary("digits", 600, shuffle=4).fingerprint}) == 3
 
 
-def test_groups_are_those_that_were_measured(run):
-    total = run.end_square.sum(["layer", "alive"]) / run.end_count.sum(["layer", "alive"])
-    last = [run.msd.isel(waiting=i).dropna("time").isel(time=-1, drop=True) for i in range(2)]
-    xr.testing.assert_allclose(total, xr.concat(last, "waiting").transpose(*total.dims), rtol=1e-5)
-    size, count = shapes.scales(run, 1e-2)
-    assert count.sum() == 2 * 246 and len(size) >= 2 * 7
-    first = run.sel(temperature=1e-2).isel(waiting=0)
-    np.testing.assert_allclose(count @ size**2, float(first.end_square.sum()), rtol=1e-6)
-
-
-def test_histograms_of_groups_hold_every_weight_and_have_the_median_of_a_gaussian(run):
-    one = run.assign(end_square=run.end_count * 1e-6)
-    share = shapes.gaussian_motilities(one, [1e-2]).isel(temperature=0)
-    assert float(share.sum()) == pytest.approx(1, abs=0.02)
-    middle = float(share.bin[int(np.searchsorted(np.cumsum(share), 0.5))])
-    assert middle == pytest.approx(np.log10(0.6745e-3), abs=0.2)
-
-
-def test_layers_far_apart_have_two_modes_and_equal_ones_do_not(run):
-    equal = run.assign(end_square=run.end_count * 1e-6)
-    scale = xr.where(run.layer > 3, 1e-6, 1e-18)
-    critical = np.quantile(dips.uniform_dips(Stream.of("dips"), 2 * 246, 200), 0.95)
-    assert shapes.grouped_dips(equal, 1e-2)[-1] < critical
-    assert shapes.grouped_dips(equal.assign(end_square=run.end_count * scale), 1e-2)[0] > critical
-
-
-def test_a_second_mode_that_groups_have_is_no_news(run):
-    low = run.sel(temperature=[1e-6])
-    scale = xr.where(low.layer > 3, 1e-6, 1e-18)
-    # Every group at one of two places: two modes, and the null has them too.
-    places = low.motility.copy(data=np.zeros_like(low.motility.values))
-    places[dict(bin=np.r_[100:110, 160:170])] = 5
-    split = low.assign(end_square=low.end_count * scale, motility=places)
-    found, null = shapes.modes(split, 1e-6), shapes.grouped_dips(split, 1e-6)
-    assert found.dip > found.critical and null[0] > found.critical
-    assert shapes.grouped_dips(split.assign(end_square=low.end_count * 1e-6), 1e-6)[-1] < found.critical
-
-
 def test_one_linear_path_gives_way_at_a_decay_that_grows_with_what_it_explains():
     x = np.array([[1.0, 0.0], [-1.0, 0.0]])
     # L = ½(1 - a)²: -L' a^(5/7)/2 is largest at a = 5/12.
@@ -193,93 +146,3 @@ def test_where_no_network_has_learnt_the_remedy_is_named(run):
         ValueError, match=r"of 2 initial conditions 0 diverged, the others lie at the origin.*sgd_steps"
     ):
         phases.survivors(unlearnt)
-
-
-def test_bins_of_the_null_are_those_of_the_measurement(run):
-    some = run.sel(temperature=[1e-2])
-    measured, null = shapes.motilities(some), shapes.gaussian_motilities(run, [1e-2])
-    assert float(abs(measured.sum() - null.sum())) < 0.02
-    step = np.diff(null.bin)[0]
-    assert (
-        step
-        == pytest.approx(4 * np.diff(MOTILITY_EDGES)[0], rel=1e-3)
-        == pytest.approx(np.diff(measured.bin)[0], rel=1e-3)
-    )
-    assert phases.origin(run).startswith("digits parity, P_D = 300, width 6")
-
-
-def test_panels_of_alpha_hold_it_and_its_null():
-    runs = {"regularised": gaussian_run(), "underparameterised": gaussian_run()}
-    found, null = shapes.alpha_panels(runs)
-    assert found.phase.values.tolist() == list(runs) and found.temperature.values.tolist() == [0.1, 0.01, 1e-3]
-    assert float(found.max()) == 0 and float(null.min()) == 0.5
-
-
-def test_panels_of_motilities_sum_to_one_and_show_the_null_where_it_is_asked():
-    runs = {"a": gaussian_run(), "b": gaussian_run()}
-    seen, null = shapes.motility_panels(runs)
-    assert seen.temperature.values.tolist() == [0.1, 0.01, 1e-3] and float(seen.sum("bin").min()) == pytest.approx(1)
-    shown = null.notnull().any("bin").all("phase")
-    assert shown.values.tolist() == [False, False, True], "of the coldest only"
-    assert float(null.sel(temperature=1e-3).sum("bin").min()) == pytest.approx(1, abs=0.02)
-    seen, null = shapes.motility_panels(runs, [0.1, 1e-3], null=[0.1, 1e-3])
-    assert seen.temperature.values.tolist() == null.temperature.values.tolist() == [0.1, 1e-3]
-    assert bool(null.notnull().any("bin").all())
-
-
-def test_hot_weights_are_normal_where_alpha_is_nought_and_only_early_times_count():
-    run = gaussian_run()
-    assert shapes.normal_when_hot(run).value == 0
-    late = run.alpha.where(run.time < 350, 2.0)  # the landscape's own time is 3000
-    assert shapes.normal_when_hot(run.assign(alpha=late)).value == 0
-    early = run.alpha.where(run.time > 350, 2.0)
-    assert shapes.normal_when_hot(run.assign(alpha=early)).value == 2
-
-
-def test_motilities_have_two_modes_where_there_are_two():
-    one, two = motilities_of(gaussian_run(), (-5, -4, 9)), motilities_of(gaussian_run(), (-8, -7, 9), (-5, -4, 9))
-    found, words = shapes.two_modes(two)
-    assert found.value > 1 > shapes.two_modes(one)[0].value and words == "T = 0.001."
-    assert found.null < 1
-
-
-def test_slow_weights_are_those_within_a_free_walk():
-    run = gaussian_run()
-    last = float(phases.overlaps(run).time[-1])
-    free = 0.5 * np.log10(2 * walks.diffusion(1e-3) * last)
-    table = shapes.slow_weights({"a": motilities_of(run, (free - 1, free, 6), (free + 2, free + 3, 2))})
-    (row,) = table.index
-    assert (
-        row == "a, T = 0.001"
-        and table.loc[row, "slow weights"] == "75 %"
-        and table.loc[row, "at silent units"] == "25 %"
-    )
-    assert float(table.loc[row, "median of slow log₁₀|Δw|"].replace("−", "-")) == pytest.approx(free - 0.5, abs=0.1)
-    assert float(table.loc[row, "p of the dip test"]) < 0.05
-
-
-def test_independent_networks_vary_by_what_independent_weights_do():
-    """χ₄ of binomial overlaps is Q(1 - Q); of networks all alike it is 0, and of free walks in windows all alike."""
-    run = made_up()
-    weights, q = 500, run.overlap.values
-    stream = Stream.of("binomial")
-    draws = [(stream.uniform("u", i, (*q.shape[1:], weights)) < q[0][..., None]).mean(-1) for i in range(40)]
-    many = xr.concat([run.isel(seed=0)] * 40, xr.Variable("seed", range(40)))
-    many = many.assign(overlap=(run.overlap.dims, np.stack(draws)), n_weights=many.n_weights * 0 + weights)
-    chi, independent = shapes.fluctuations(many)
-    inside = independent > 0.05
-    assert float((chi.sel(kind="networks") / independent).where(inside).mean()) == pytest.approx(1, abs=0.1)
-    assert float(chi.sel(kind="free walks").max()) == pytest.approx(0, abs=1e-12)
-    wider = np.array([1.0, 1.1, 0.8, 1.3])[:, None] * np.ones((1, len(run.temperature)))
-    chi, _ = shapes.fluctuations(run.assign(sigma=run.sigma * wider))
-    assert float(chi.sel(kind="free walks").sel(temperature=0.1).max()) > 1
-    chi, _ = shapes.fluctuations(run)
-    assert float(chi.max()) == pytest.approx(0, abs=1e-12)
-    assert bool(shapes.fluctuations(run.isel(seed=[0]))[0].isnull().all())
-
-
-def test_susceptibility_of_independent_weights():
-    inside = Stream.of("glass metrics", 0).uniform("inside", 0, (4000, 50)) < 0.3
-    assert shapes.susceptibility(inside.mean(1), 50) == pytest.approx(0.3 * 0.7, rel=0.1)
-    with pytest.raises(ValueError, match="at least two"):
-        shapes.susceptibility(np.array([0.5]), 50)
