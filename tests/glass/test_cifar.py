@@ -18,9 +18,8 @@ from runs_glass import (
 )  # fmt: skip
 
 from deepmech_book import claims
-from deepmech_book.analysis.glass import phases
 from deepmech_book.claims.rules import HOLDS
-from deepmech_book.glass import cifar, transitions
+from deepmech_book.glass import cifar, phases, transitions
 from deepmech_book.glass.experiments import experiment
 from deepmech_book.sweeps.glass.walks import PHASES
 from deepmech_book.sweeps.shipped import result

@@ -7,8 +7,7 @@ from runs_glass import gaussian_run, made_up, motilities_of, two_kinds, uneven
 
 from deepmech.core.random import Stream
 from deepmech.metrics.glass import MOTILITY_EDGES
-from deepmech_book.analysis.glass import phases
-from deepmech_book.glass import heterogeneity
+from deepmech_book.glass import heterogeneity, phases
 from deepmech_book.sweeps.glass import walks
 from pairs import Page
 

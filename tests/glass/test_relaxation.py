@@ -9,8 +9,7 @@ from scipy.special import erf
 
 from deepmech.core.random import Stream
 from deepmech.simulators.brownian import free_overlap, free_time
-from deepmech_book.analysis.glass import phases, regimes, summaries
-from deepmech_book.glass import relaxation
+from deepmech_book.glass import phases, regimes, relaxation, summaries
 from deepmech_book.sweeps.glass import walks
 from pairs import Page
 

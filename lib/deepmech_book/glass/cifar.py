@@ -9,12 +9,11 @@ import xarray as xr
 from deepmech.core.estimates import estimate, stack, unknown
 from deepmech.core.labels import over
 from deepmech.sweeps import sweep_of
-from deepmech_book.analysis.glass import phases, regimes
-from deepmech_book.analysis.glass.summaries import origins
 from deepmech_book.claims.functions import Measurement, measures
-from deepmech_book.claims.glass._clocks import measures_walks
-from deepmech_book.glass import heterogeneity, relaxation, transitions
+from deepmech_book.glass import heterogeneity, phases, regimes, relaxation, transitions
+from deepmech_book.glass.clocks import measures_walks
 from deepmech_book.glass.experiments import experiment
+from deepmech_book.glass.summaries import origins
 from deepmech_book.sweeps.glass import walks
 from deepmech_book.sweeps.glass.data import title_of
 from deepmech_book.sweeps.shipped import result

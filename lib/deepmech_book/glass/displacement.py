@@ -5,10 +5,10 @@ import xarray as xr
 from deepmech.core.estimates import Estimate, estimate, stack, unknown
 from deepmech.metrics.relaxation import exponent, local_powers
 from deepmech.simulators.brownian import Well, well_msd
-from deepmech_book.analysis.glass import phases, plateaus, regimes
-from deepmech_book.analysis.glass.summaries import of_learnt_most, origins
 from deepmech_book.claims.functions import Measurement, measures
-from deepmech_book.claims.glass._clocks import measures_walks
+from deepmech_book.glass import phases, plateaus, regimes
+from deepmech_book.glass.clocks import measures_walks
+from deepmech_book.glass.summaries import of_learnt_most, origins
 from deepmech_book.glass.words import said
 from deepmech_book.sweeps.glass import walks
 

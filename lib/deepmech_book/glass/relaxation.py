@@ -6,11 +6,11 @@ import xarray as xr
 from deepmech.core.estimates import Estimate, estimate, jackknife, stack, unknown
 from deepmech.metrics.relaxation import decorrelation_times, interval_by_factors
 from deepmech.simulators.brownian import free_overlap
-from deepmech_book.analysis.glass import phases, regimes
-from deepmech_book.analysis.glass.plateaus import second_step
-from deepmech_book.analysis.glass.summaries import of_learnt_most, origins
 from deepmech_book.claims.functions import Measurement, measures
-from deepmech_book.claims.glass._clocks import measures_walks
+from deepmech_book.glass import phases, regimes
+from deepmech_book.glass.clocks import measures_walks
+from deepmech_book.glass.plateaus import second_step
+from deepmech_book.glass.summaries import of_learnt_most, origins
 from deepmech_book.sweeps.glass import walks
 
 HOT = (("regularised", 0.1), ("regularised", 0.01), ("underparameterised", 0.1), ("overparameterised", 1e-3))

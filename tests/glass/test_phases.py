@@ -8,7 +8,7 @@ from runs_glass import made_up
 from deepmech import sweeps
 from deepmech.metrics import relaxation
 from deepmech.simulators.brownian import free_time
-from deepmech_book.analysis.glass import phases, plateaus, regimes
+from deepmech_book.glass import phases, plateaus, regimes
 from deepmech_book.sweeps.glass import minima, walks
 from deepmech_book.sweeps.glass.data import Binary, binary
 

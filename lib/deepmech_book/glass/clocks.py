@@ -9,9 +9,9 @@ from typing import Any
 
 import xarray as xr
 
-from deepmech_book.analysis.glass import phases
 from deepmech_book.claims.display import short
 from deepmech_book.claims.functions import ClaimFunction, Measurement, judged
+from deepmech_book.glass import phases
 
 __all__ = ["ClaimOnWalks", "after_paper_wait", "measures_walks"]
 

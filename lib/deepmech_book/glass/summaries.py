@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from deepmech_book.analysis.glass import phases
+from deepmech_book.glass import phases
 
 
 def of_learnt_most(run, measure):
