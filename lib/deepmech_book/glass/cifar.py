@@ -13,7 +13,7 @@ from deepmech_book.claims.functions import Measurement, measures
 from deepmech_book.glass import heterogeneity, phases, regimes, relaxation, transitions
 from deepmech_book.glass.clocks import measures_walks
 from deepmech_book.glass.experiments import experiment
-from deepmech_book.glass.summaries import origins
+from deepmech_book.glass.phases import origins
 from deepmech_book.sweeps.glass import walks
 from deepmech_book.sweeps.glass.data import title_of
 from deepmech_book.sweeps.shipped import result

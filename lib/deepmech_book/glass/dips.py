@@ -1,17 +1,11 @@
 """Has a distribution one mode or more? Hartigan's dip, its test, and numbers for it from a histogram."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
-from deepmech.core import specs
 from deepmech.core.compiled import Floats, njit
-from deepmech.core.random import Stream
-
-__all__ = ["LARGE", "DipTest", "dip", "dip_test", "unbinned", "uniform_dips"]
 
 
 @njit(cache=True, error_model="numpy")
@@ -69,54 +63,23 @@ def _dip(x: Floats, before: Floats, after: Floats) -> float:
     return best
 
 
-def dip(sample: np.ndarray) -> float:
-    """The dip: largest distance of the sample's distribution from the nearest unimodal one.
+def dip(sample):
+    """The dip, from 1/(2n) to 1/4: largest distance of a sample's distribution from the nearest unimodal one.
 
     For each mode the nearest distribution is convex before it and concave after; how wide a band such a curve needs
     follows from one convex hull on each side.
-
-    Parameters
-    ----------
-    sample : real numbers, any shape (flattened), at least one; ties allowed.
-
-    Returns
-    -------
-    float
-        Between 1/(2n) and 1/4.
-
-    Raises
-    ------
-    ValueError
-        If the sample is empty or not finite.
-
-    Examples
-    --------
-    >>> dip([0.0, 0.0, 1.0, 1.0]), round(dip(range(10)), 6)
-    (0.25, 0.05)
     """
-    values = np.ravel(specs.check_array("dip: sample", sample))
-    if values.size == 0 or not np.isfinite(values).all():
+    values = np.ravel(sample).astype(float)
+    if not values.size or not np.isfinite(values).all():
         raise ValueError(f"dip: sample of {values.size} numbers: must be finite and not empty")
     x, counts = np.unique(values, return_counts=True)
     after = np.cumsum(counts.astype(float)) / values.size
     return float(max(_dip(x, after - counts / values.size, after), 1 / (2 * values.size)))
 
 
-@dataclass(frozen=True)
-class DipTest:
-    """What :func:`dip_test` found.
-
-    Attributes
-    ----------
-    dip : float
-        Of the sample.
-    p : float
-        Part of uniform samples of that size with a dip at least as large.
-    n : int
-        Numbers in the sample.
-    critical : float
-        The dip that one in twenty of the uniform samples exceeds.
-    """
+class DipTest(NamedTuple):
+    """The dip of a sample, the part of uniform samples of its size with a dip at least as large, its size, and the dip
+    that one in twenty of the uniform samples exceeds."""
 
     dip: float
     p: float
@@ -124,32 +87,12 @@ class DipTest:
     critical: float
 
 
-def dip_test(sample: np.ndarray, stream: Stream, n_null: int = 500) -> DipTest:
-    """Hartigan's test of one mode against more: a small ``p`` speaks for two modes or more.
+def dip_test(sample, stream, n_null=500):
+    """Hartigan's test of one mode against more: a small ``p``, at least ``1 / (n_null + 1)``, speaks for two or more.
 
-    The uniform distribution is the unimodal one with the largest dips, so the test errs on the side of one mode. At
-    least ``1 / (n_null + 1)`` is reported.
-
-    Parameters
-    ----------
-    sample : real numbers, any shape.
-    stream : random numbers of the uniform samples.
-    n_null : how many of these.
-
-    Returns
-    -------
-    DipTest
-
-    Examples
-    --------
-    >>> s = Stream.of("doctest", 0)
-    >>> two = np.concatenate([s.normal("a", 0, 200) - 3, s.normal("b", 0, 200) + 3])
-    >>> dip_test(two, s, 100).p < 0.02
-    True
+    The uniform distribution is the unimodal one with the largest dips, so the test errs on the side of one mode.
     """
-    specs.check_type("dip_test: stream", stream, Stream)
-    n_null = specs.check_int("dip_test: n_null", n_null)
-    values = np.ravel(specs.check_array("dip_test: sample", sample))
+    values = np.ravel(sample)
     measured, null = dip(values), uniform_dips(stream, len(values), n_null)
     p = (1 + float((null >= measured).sum())) / (n_null + 1)
     return DipTest(measured, p, len(values), float(np.quantile(null, 0.95)))
@@ -159,60 +102,19 @@ LARGE = 1000
 """From so many numbers on, dips of uniform samples fall as 1/√n: larger samples share one null."""
 
 
-def uniform_dips(stream: Stream, n: int, n_null: int) -> np.ndarray:
-    """Dips of ``n_null`` uniform samples of ``n`` numbers, of at most :data:`LARGE` and then scaled by 1/√n.
-
-    Parameters
-    ----------
-    stream, n_null : as of :func:`dip_test`.
-    n : size of the samples.
-
-    Returns
-    -------
-    (n_null,) ndarray
-
-    Examples
-    --------
-    >>> bool((uniform_dips(Stream.of("doctest", 0), 5, 3) >= 0.1).all())  # at least 1/(2n)
-    True
-    """
+def uniform_dips(stream, n, n_null):
+    """Dips of ``n_null`` uniform samples of ``n`` numbers, of at most :data:`LARGE` and then scaled by 1/√n."""
     few = min(n, LARGE)
-    return np.asarray(np.array(_uniform_dips(stream, few, n_null)) * np.sqrt(few / n))
+    return np.array(_uniform_dips(stream, few, n_null)) * np.sqrt(few / n)
 
 
 @lru_cache(maxsize=32)
-def _uniform_dips(stream: Stream, n: int, n_null: int) -> tuple[float, ...]:
+def _uniform_dips(stream, n, n_null):
     """Samples of one size share their null."""
     return tuple(dip(stream.uniform("uniform", i, n)) for i in range(n_null))
 
 
-def unbinned(counts: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """As many numbers as a histogram counted, evenly spread inside each bin, for :func:`dip_test`.
-
-    Parameters
-    ----------
-    counts : (bins,) whole numbers.
-    edges : (bins + 1,) rising.
-
-    Returns
-    -------
-    (counts.sum(),) ndarray, rising
-
-    Examples
-    --------
-    >>> unbinned(np.array([2, 1]), np.array([0.0, 1.0, 2.0])).tolist()
-    [0.25, 0.75, 1.5]
-    """
-    given, edges = specs.check_array("unbinned: counts", counts), specs.check_array("unbinned: edges", edges)
-    if given.ndim != 1 or edges.shape != (len(given) + 1,) or not np.isfinite(edges).all():
-        raise ValueError(
-            f"unbinned: counts {given.shape} and edges {edges.shape}: give (bins,), and (bins + 1,), finite"
-        )
-    if not ((given >= 0) & (given < np.inf) & (given == np.round(given))).all():
-        specs.raise_invalid("unbinned: counts", counts, "whole numbers, zero or positive")
-    specs.check_memory("unbinned: counts", counts, given.sum())
-    counts = given.astype(int)
-    return np.concatenate(
-        [a + (b - a) * (np.arange(n) + 0.5) / n for a, b, n in zip(edges[:-1], edges[1:], counts, strict=True) if n]
-        or [np.empty(0)]
-    )
+def unbinned(counts, edges):
+    """As many numbers, rising, as a histogram counted, evenly spread inside each bin."""
+    each = zip(edges[:-1], edges[1:], counts, strict=True)
+    return np.concatenate([np.empty(0), *(a + (b - a) * (np.arange(n) + 0.5) / n for a, b, n in each if n)])

@@ -17,7 +17,7 @@ from deepmech_book.claims.functions import Measurement, measures
 from deepmech_book.glass import phases, regimes
 from deepmech_book.glass.clocks import measures_walks
 from deepmech_book.glass.dips import dip, dip_test, unbinned
-from deepmech_book.glass.summaries import of_learnt_most, origins
+from deepmech_book.glass.phases import of_learnt_most, origins
 from deepmech_book.sweeps.glass import walks
 
 HALF_AS_FAR = float(mixture_non_gaussian(np.array([1.0, 0.25]), np.array([0.5, 0.5])))

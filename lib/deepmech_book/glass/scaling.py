@@ -6,7 +6,7 @@ from deepmech.core.estimates import jackknife, unknown
 from deepmech_book.claims.functions import Measurement, measures
 from deepmech_book.glass import phases, regimes
 from deepmech_book.glass.clocks import measures_walks
-from deepmech_book.glass.summaries import origins
+from deepmech_book.glass.phases import origins
 
 UNSEEN = (
     "in fewer than two windows does the record see T*, whichever network is left out: its end bounds T* from above "

@@ -13,7 +13,7 @@ from deepmech_book import words
 from deepmech_book.claims.functions import Measurement, measures
 from deepmech_book.glass import phases
 from deepmech_book.glass.clocks import measures_walks
-from deepmech_book.glass.summaries import of_learnt_most, origins
+from deepmech_book.glass.phases import of_learnt_most, origins
 from deepmech_book.glass.words import said
 from deepmech_book.sweeps.glass.walks import P_D, RATE
 
