@@ -8,7 +8,6 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-import numpy as np
 import xarray as xr
 
 from deepmech.core.estimates import Estimate
@@ -18,22 +17,16 @@ from deepmech_book.figures import Picture
 from deepmech_book.figures.picture import beside
 
 __all__ = [
-    "accuracy_over_loss",
     "both_ends",
     "chain_in_time",
     "curvatures_in_two_metrics",
-    "curves_by_epoch",
-    "curves_of_stages",
     "diagram",
     "fitted_in_time",
-    "layers_in_training",
-    "mean_images",
     "network_in_time",
     "networks_in_d_hat",
     "overdamped_limit",
     "two_metrics",
     "two_metrics_by_dropout",
-    "widths",
 ]
 
 _BLOCK, _LOAD = r"block $\ell$", r"load $D_\ell$ (in units of $y$)"
@@ -189,79 +182,3 @@ def two_metrics_by_dropout(made: xr.Dataset) -> Picture:
         alt="Four panels of load curves for several dropout probabilities: ReLU networks in both metrics, then linear "
         "ones. The curves of the two metrics bend alike in ReLU networks.",
     )  # fmt: skip
-
-
-# --- convolutional ----------------------------------------------------------------------------------------------------
-
-
-def accuracy_over_loss(one: xr.Dataset) -> Picture:
-    """Test accuracy over the training loss of one network, coloured by epoch."""
-    return figures.scatter(
-        np.log10(one["loss"]),
-        100 * one["accuracy"],
-        colour=one["at_epoch"].astype(float),
-        colour_label="epoch",
-        x_label=r"training loss ($\log_{10}$)",
-        y_label="test accuracy (%)",
-        alt="Test accuracy over the logarithm of the training loss, in three groups: dots of the first stage move left "
-        "to the smallest losses and rise little, those of the second begin at a larger loss and lie highest, those of "
-        "the third begin at the largest, lowest, and rise.",
-        figure="A.S2",
-    )
-
-
-def curves_of_stages(ends: xr.Dataset) -> Picture:
-    """Load curves at the ends of three stages, over ``stage``, ``seed`` and ``layer``."""
-    return _networks(
-        ends["load_curve"],
-        by="stage",
-        run="seed",
-        alt="Three load curves over eight layers. Without dropout the curve rises first and falls ever faster; under 5 "
-        "per cent dropout it rises to layer 1 and falls in a nearly straight line; under 30 per cent it falls fastest "
-        "after layer 1 and levels off.",
-        figure="A.S2",
-    )
-
-
-def layers_in_training(one: xr.Dataset) -> Picture:
-    """Data separation of every layer of one network over ``at_epoch``, its training loss below."""
-    return _epochs(
-        one["load_curve"],
-        force=one.loss,
-        force_label="loss",
-        alt="Data separation of eight layers over epochs. Twice, when dropout is raised, all lines drop within a few "
-        "epochs; after the second time the last layers rise again.",
-    )
-
-
-curves_by_epoch = partial(
-    _networks,
-    by="at_epoch",
-    label="epoch {}",
-    alt="Three load curves over five layers of a network trained for this page: in the middle layers each lies below "
-    "the one before.",
-)
-"""Load curves of a small convolutional network at three epochs, over ``at_epoch`` and ``layer``."""
-
-mean_images = partial(
-    figures.images,
-    x="layer",
-    y="digit",
-    panel="stage",
-    alt="Grids of small grey images: three digits, eight layers, three stages. The digits are recognisable at layer 0 "
-    "and dissolve into coarse patterns that differ between the digits.",
-    figure="A.S3",
-)
-"""Mean features of digits, over ``stage``, ``digit`` and ``layer``, as small pictures."""
-
-widths = partial(
-    figures.lines,
-    x="layer",
-    by="network",
-    x_label=r"layer $\ell$",
-    y_label="relative width, natural logarithm",
-    legend=True,
-    alt="Four curves over layers: the untrained network's rises; those of the three stages fall in the later layers, "
-    "under dropout from earlier layers on.",
-)
-"""Logarithms of the relative width of classes over ``layer``, a curve for each ``network``."""

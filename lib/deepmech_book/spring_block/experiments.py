@@ -70,6 +70,8 @@ WAYS = ("small steps", "large steps, as printed", "large steps", "dropout")
 NOISY = {"noise": list(KINDS), "strength": list(STRENGTHS), "slope": (0.0, 0.4, 1.0), "seed": range(5)}
 STRONG = {kind: dict(zip(STRENGTHS, values, strict=True)) for kind, values in KINDS.items()}
 DRAWN = {"compute": "noise_by_layer", "kinds": STRONG, "at": [0, 10, 100], "n_draws": 20}
+# Full-batch Adam, three stages of 4,000 epochs (SM S2), evenly recorded.
+RAISED = {"compute": "convolutional", "training": {"learning_rate": 1e-4}, "stage": 4000, "n_records": 20}
 EXPERIMENTS: dict[str, experiments.Row] = {
     "figure-1a": plane("mnist-program", "data_noise"),
     "figure-1b": plane("mnist-program", "learning_rate"),
@@ -89,6 +91,7 @@ EXPERIMENTS: dict[str, experiments.Row] = {
     "constants": (trained, CORNER, {**CONSTANTS, "network": {"slope": 0.0}}),
     "constants-diagram": (trained, CELLS, {**CONSTANTS, "network": {"scaled": SCALED[0]}}),
     "fewer-epochs": (trained, FEWER, {"data": "mnist-program", "compute": "fewer_epochs", "epochs": LESS}),
+    "dropout-raised": (trained, {"seed": range(4)}, {"data": "mnist", "network": {}, **RAISED}),
     "figure-5a": (linear, {"training": WAYS, "seed": range(3)}, {}),
     "noise-by-layer": (trained, NOISY, {"data": "mnist-program", **DRAWN}),
     "figure-S4": (trained, RATES, {"data": "mnist", "compute": "both_sets", "width": 784, "epochs": 100}),
