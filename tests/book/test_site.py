@@ -15,7 +15,7 @@ from sphinx.util.inventory import InventoryFile
 
 import deepmech
 from deepmech_book import claims
-from deepmech_book.build import api, notebooks, site
+from deepmech_book.build import api, keys, notebooks, site
 from deepmech_book.build.sources import BookError, Checkout
 from deepmech_book.claims.citations import citations
 
@@ -133,8 +133,8 @@ def test_a_page_that_was_edited_added_or_lost_is_seen(ready, monkeypatch):
         assert page.read_text() == "<p>1.5</p>"
     stray, mark, kept = (
         ready.html / "notes" / "stray.html",
-        ready.html / site.SEAL,
-        (ready.html / site.SEAL).read_bytes(),
+        ready.html / keys.WROTE,
+        (ready.html / keys.WROTE).read_bytes(),
     )
     stray.parent.mkdir()
     for path, content in ((stray, b"mine"), (mark, b""), (mark, b"\xff")):
@@ -160,7 +160,7 @@ def test_what_is_not_ours_is_neither_replaced_nor_built_into(ready, tmp_path, mo
     else:
         (tmp_path / "other").rename(ready.html)
     monkeypatch.setattr(site, "_jupyter_book", lambda checkout, made, new: pytest.fail("nothing is printed"))
-    with pytest.raises(BookError, match="book/_build/html is no site that deepmech book made: move it away"):
+    with pytest.raises(BookError, match="book/_build/html was not made by deepmech book: move it away"):
         build(ready)
     assert ready.html.read_text() == "mine" if there == "a file" else (ready.html / "page.html").is_file()
 
@@ -243,7 +243,7 @@ def test_a_site_that_goes_on_from_the_last_one_is_the_site_that_begins_from_noth
     for at in ("the last one", "nothing"):
         html = build(ready)
         names = {path.relative_to(html).as_posix(): path for path in html.rglob("*") if path.is_file()}
-        found[at] = {name: path.read_bytes() for name, path in names.items() if name != site.SEAL}
+        found[at] = {name: path.read_bytes() for name, path in names.items() if name != keys.WROTE}
         if at != "nothing":
             shutil.rmtree(html)
             shutil.rmtree(ready.generated / ".sphinx")

@@ -133,8 +133,7 @@ def executions(
         own = {**environment, "DEEPMECH_PROGRESS": str(progress[words])}
         minutes = cell_minutes or (CELL_MINUTES if page_run.parameters["profile"] == "quick" else 0)
         seconds = max(1, round(60 * minutes)) if minutes else None
-        what = Checkout(checkout.root), page_run.source, page_run.parameters, page_run.parts, target
-        if stderr := execution.execute(*what, own, seconds, server):
+        if stderr := execution.execute(Checkout(checkout.root), page_run, target, own, seconds, server):
             say(f"{words} wrote to standard error (left out of the page):\n{stderr.rstrip()}")
         return replace(page_run, notebook=keys.executed(target), fresh=True)
 
