@@ -23,16 +23,16 @@ def test_sweep_then_verify(tmp_path, monkeypatch, capsys):
     (tmp_path / "mysweep.py").write_text(SWEEP)
     monkeypatch.syspath_prepend(tmp_path)
     store, shipped = str(tmp_path / "store"), str(tmp_path / "shipped")
-    trust = ["--trust", "deepmech.sweeps.example:powers"]
+    named = ["--sweep", "mysweep:sweep"]
     assert cli.main(["sweep", "mysweep:sweep", "--store", store]) == 0
     assert "2 cells" in capsys.readouterr().out
     assert cli.main(["ship", store, shipped]) == 0
-    assert cli.main(["verify", store, shipped, "--cells", "2", *trust]) == 0
+    assert cli.main(["verify", store, shipped, "--cells", "2", *named]) == 0
     capsys.readouterr()
     monkeypatch.setenv("DEEPMECH_RESULTS", shipped)
-    assert cli.main(["verify", "powers", "--cells", "1", "--seed", "7", *trust]) == 0  # as a page of the book names it
+    assert cli.main(["verify", "powers", "--cells", "1", "--seed", "7", *named]) == 0  # as a page of the book names it
     assert "recomputed 1 of 2 cells (seed 7): equal" in capsys.readouterr().err
-    assert cli.main(["verify", "power", *trust]) == 0  # names of results begin so
+    assert cli.main(["verify", "power", *named]) == 0  # names of results begin so
     assert cli.main(["verify", "pwoers"]) == 1
     assert "no shipped result; near: powers" in capsys.readouterr().err
 
@@ -66,7 +66,7 @@ def test_a_terminal_of_another_code_page_gets_every_line(page, checkout, monkeyp
     assert "- " in said("book", "--no-site") or page == "utf-8"
     assert "2 base" in said("sweep", "mysweep:sweep", "--store", "store")
     assert "powers" in said("ship", "store", "shipped")
-    assert "results recomputed" in said("verify", "shipped", "--trust", "deepmech.sweeps.example:powers")
+    assert "results recomputed" in said("verify", "shipped", "--sweep", "mysweep:sweep")
     assert "mnist" in said("data")
     assert "notebooks are copied" in said("lab", "--no-browser")
     assert "is written" in said("explore", "--no-browser", "--output", "chain.html")
@@ -153,7 +153,7 @@ def test_lost_clusters_and_full_disks_are_told_in_words(monkeypatch, capsys, err
     def fails(*_, **__):
         raise error
 
-    monkeypatch.setattr("deepmech.sweeps.sweep_at", fails)
-    assert cli.main(["sweep", "--store", "anywhere"]) == 1
+    monkeypatch.setattr("deepmech.sweeps.run", fails)
+    assert cli.main(["sweep", "deepmech_book.sweeps.spring_block.networks:figure_1", "--store", "anywhere"]) == 1
     told = capsys.readouterr()
     assert str(error) in told.out + told.err and "Traceback" not in told.out + told.err

@@ -295,7 +295,7 @@ def test_the_reference_names_the_library_and_formulas_lead_there(ready):
 
 
 def test_main_claims_are_cards_and_the_others_rows_of_a_fold_below_them(ready):
-    rows = [entry_of("A.5b.noiseless", 0.0, expected=0.0), entry_of("A.theory.range", 1.2)]
+    rows = [entry_of("A.5b.noiseless", 0.0, expected=0.0), entry_of("A.S14.decay", 1.2, null=2.0)]
     shown = [rows[0], entry_of("A.3.eq8", -0.05, expected=-0.05, null=0.1), rows[1]]
     outputs = [{"output_type": "display_data", "data": one._repr_mimebundle_()} for one in shown]
     outputs.insert(0, {"output_type": "display_data", "data": {"text/html": "a table"}})

@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.slow]
 NEEDED = ("jupyterlab", "jupytext", "jupyterlab_myst", "anywidget")
 #: What the page says that one can do in Jupyter, done.
 DONE = (
-    "one = explorers.TrainOne(epochs=5)\none",
+    "one = explorers.TrainingExplorer(epochs=5)\none",
     'print("slope:", one.slope, "epochs:", one.result().sizes["epoch"] - 1)',
     "explorer = explorers.ChainExplorer(noise=0.01, running=False)\nexplorer",
     'print("noise in Python:", explorer.noise, "blocks:", len(explorer.position))',

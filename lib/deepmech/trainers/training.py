@@ -20,6 +20,7 @@ from deepmech.trainers.engines.compiled.mlp import CompiledMLP, unsupported
 from deepmech.trainers.engines.torch_func import TorchEnsemble
 from deepmech.trainers.modules import require_new
 from deepmech.trainers.run import (
+    NOTES,
     FallbackWarning,
     Samples,
     TrainerRun,
@@ -317,11 +318,15 @@ def _metrics(metrics: Sequence[str | MetricFunction]) -> dict[str, str | MetricF
     known = isinstance(metrics, list | tuple) and all(callable(m) or m in tuple(METRICS) for m in metrics)
     allowed = f"a list of some of {', '.join(map(repr, METRICS))} and of functions of features and labels, or ()"
     specs.check("train: metrics", metrics, known, allowed)
-    own = {name_of(metric): metric for metric in metrics if callable(metric)}
-    for name in own:
-        named = name.isidentifier() and name not in WORDS
-        specs.check("train: metrics", name, named, "a function with a name of its own, made with def")
-    return {METRICS[name]: name for name in METRICS if name in metrics} | own
+    own: dict[str, MetricFunction] = {}
+    taken = {*WORDS, *NOTES, *(axis for _, _, *axes in WORDS.values() for axis in axes), "split"}
+    for metric in dict.fromkeys(metrics):
+        if callable(metric):
+            name = name_of(metric).rpartition(".")[2]
+            named = name.isidentifier() and name not in taken | own.keys()
+            specs.check("train: metrics", name, named, "a function with a name of its own, made with def")
+            own[name] = metric
+    return {**{METRICS[name]: name for name in METRICS if name in metrics}, **own}
 
 
 def _measure(metric: str | MetricFunction, n_classes: int) -> Callable[[Any, np.ndarray], float]:

@@ -12,7 +12,6 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core.estimates import Estimate
-from deepmech.core.labels import over
 from deepmech.metrics.curvature import curvature
 from deepmech_book import figures
 from deepmech_book.figures import Picture
@@ -20,24 +19,18 @@ from deepmech_book.figures.picture import beside
 
 __all__ = [
     "accuracy_over_loss",
-    "at_rest",
     "both_ends",
-    "bounded_diagram",
     "chain_in_time",
-    "creeping",
     "curvatures_in_two_metrics",
     "curves_by_epoch",
     "curves_of_stages",
     "diagram",
-    "effective_frictions",
     "fitted_in_time",
     "layers_in_training",
     "mean_images",
-    "mean_velocities",
     "network_in_time",
     "networks_in_d_hat",
     "overdamped_limit",
-    "steps_by_time_step",
     "two_metrics",
     "two_metrics_by_dropout",
     "widths",
@@ -49,72 +42,6 @@ _SEPARATION = r"data separation $D_\ell$"
 _chains = partial(figures.load_curves, run="run", x_label=_BLOCK, y_label=_LOAD)
 _networks = partial(figures.load_curves, layer="layer", y_label=_SEPARATION)
 _epochs = partial(figures.trajectories, time="at_epoch", layer="layer", x_label="epoch", y_label=_SEPARATION)
-
-# --- equilibria -------------------------------------------------------------------------------------------------------
-
-
-def at_rest(run: xr.Dataset, theory: xr.Dataset) -> Picture:
-    """Load curves of quiet chains over ``friction_right``, simulated and in closed form."""
-    return figures.lines(
-        run["load_curve"].isel(run=0, drop=True), x="block", by="friction_right", theory=1 - theory["position"],
-        theory_label="closed form", label=r"$\mu_\rightarrow$ = {}", named_at=run["block"].values[-2],
-        x_label=_BLOCK, y_label=_LOAD,
-        alt="Load curves of quiet chains for ten frictions, from the straight diagonal to a curve that stays at one "
-        "and drops only at the last spring; dashed theory lies on the points.",
-    )  # fmt: skip
-
-
-mean_velocities = partial(
-    figures.lines, x="force", by="noise_bar", label=r"$\bar\varepsilon$ = {}", level=0.0, points=False,
-    x_label=r"spring force $z = k\,\Delta d$ (in units of $ky$)", y_label="mean velocity",
-    alt="Three rising curves of mean velocity over spring force; they all pass through zero at minus 0.05, and the one "
-    "with the weakest noise is nearly zero between minus 0.2 and 0.1.",
-)  # fmt: skip
-"""Mean velocity of a block over ``force`` and ``noise_bar``."""
-
-
-def steps_by_time_step(same_noise: xr.DataArray, same_kicks: xr.DataArray, limit: float) -> Picture:
-    """Mean step in elongation over ``dt`` (and ``run``) at fixed ε and at fixed ε̄, beside the limit of strong noise."""
-    kinds = {"fixed ε": same_noise.mean("run"), "fixed ε̄": same_kicks.mean("run")}
-    return figures.lines(
-        xr.concat(kinds.values(), xr.Variable("kind", list(kinds))), x="dt", by="kind", log="x", level=limit,
-        level_label="Eq. 8 of the paper", x_label=r"time step $\eta$", y_label=r"mean $\Delta d$ (in units of $y$)",
-        alt="Mean step in elongation against time step: nearly constant at fixed step noise, and falling from positive "
-        "values to the line of Eq. 8 at fixed noise per root time as steps become shorter.",
-    )  # fmt: skip
-
-
-def bounded_diagram(run: xr.Dataset, bound: float, friction_left: float) -> Picture:
-    """Chains over ``noise_bar`` and ``friction_right`` whose kicks have this bound, with the line in closed form."""
-    edge = np.linspace(0, friction_left, 41)
-    return _diagram(
-        run, "noise_bar", r"step noise $\bar\varepsilon$ (force)", (edge / bound, edge),
-        r"closed form, $\bar\varepsilon c = \mu_\rightarrow$",
-        alt="Phase diagram with bounded noise: concave load curves at the right, convex at the left, and the "
-        "closed-form boundary as a slanted line close to where the simulated curvature changes sign.",
-    )  # fmt: skip
-
-
-def creeping(times: xr.DataArray, fitted: xr.DataArray) -> Picture:
-    """Times over ``noise_bar`` against 1/ε̄², and an exponential fitted to them."""
-    inverse = over("inverse_square", 1 / times.noise_bar.values**2)
-    return figures.lines(
-        inverse.copy(data=times.values), x="inverse_square", theory=inverse.copy(data=fitted.values),
-        theory_label="exponential fit", log="y", x_label=r"$1/\bar\varepsilon^2$ (in units of $1/(ky)^2$)",
-        y_label="drift time",
-        alt="Drift time on a logarithmic scale against the inverse square of the noise: the points follow a straight "
-        "line.",
-    )  # fmt: skip
-
-
-effective_frictions = partial(
-    figures.lines, x="noise_bar", by="position", label=r"force {} of the way to $\mu_\rightarrow$", log="x",
-    points=False, legend=True, level_label="limit", x_label=r"step noise $\bar\varepsilon$ (in units of $ky$)",
-    y_label=r"effective friction $\mu_\mathrm{eff}$",
-    alt="Five curves of effective friction: the lowest stays at minus 0.05, the others fall to it with noise from "
-    "different values.",
-)  # fmt: skip
-"""Effective friction over ``noise_bar`` and ``position``, and its limit under strong noise, the ``level``."""
 
 # --- phase_diagram ----------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from deepmech.core.estimates import jackknife, unknown
 from deepmech.metrics.relaxation import CROSSED, exponent, interval_by_factors
-from deepmech_book.analysis.glass import phases
+from deepmech_book.glass import phases
 
 NEVER_HOT = "the record sees no temperature at which a free walk would be ten times faster than the landscape alone"
 """Why a record leaves a claim about the hot regime open."""
