@@ -16,7 +16,7 @@ from sphinx.util.inventory import InventoryFile
 import deepmech
 from deepmech_book import claims
 from deepmech_book.build import api, keys, notebooks, site
-from deepmech_book.build.sources import BookError, Checkout
+from deepmech_book.build.sources import BookError, Checkout, PageRun
 from deepmech_book.claims.citations import citations
 
 
@@ -300,7 +300,7 @@ def test_main_claims_are_cards_and_the_others_rows_of_a_fold_below_them(ready):
     outputs = [{"output_type": "display_data", "data": one._repr_mimebundle_()} for one in shown]
     outputs.insert(0, {"output_type": "display_data", "data": {"text/html": "a table"}})
     cell = {"cell_type": "code", "metadata": {}, "source": "", "outputs": outputs}
-    page_run = notebooks.PageRun(ready.source("springs/a"), {}, "", {"cells": [cell]})
+    page_run = PageRun(ready.source("springs/a"), {}, "", {"cells": [cell]})
     (made,) = json.loads(site._printable(page_run))["cells"]
     table, card, rest = (output["data"]["text/html"] for output in made["outputs"])
     assert table == "a table" and 'class="dm-claim dm-claim dm-main"' in card
@@ -315,7 +315,7 @@ def test_main_claims_are_cards_and_the_others_rows_of_a_fold_below_them(ready):
     figure = {"mystnb": {"figure": {"name": "fig-x"}}}
     alone, plain = {**cell, "outputs": outputs[1:2]}, {**cell, "metadata": {}, "outputs": []}
     draws, teaches = {**plain, "metadata": figure}, {**plain, "metadata": {**figure, "tags": ["show-input"]}}
-    more = notebooks.PageRun(page_run.source, {}, "", {"cells": [alone, plain, draws, teaches]})
+    more = PageRun(page_run.source, {}, "", {"cells": [alone, plain, draws, teaches]})
     shown = json.loads(site._printable(more))["cells"]
     assert shown[0]["outputs"][0]["data"]["text/html"].startswith('<details class="dm-claim'), "no card, no fold"
     folded = ["hide-input" in c["metadata"]["tags"] for c in (made, *shown)]

@@ -30,8 +30,7 @@ from deepmech.core import provenance
 from deepmech.sweeps.store import write_whole
 from deepmech_book.build import keys
 from deepmech_book.build.kernels import MARK, SAID, Forked, Server, end
-from deepmech_book.build.notebooks import PageRun
-from deepmech_book.build.sources import BookError, Checkout, format_duration, short
+from deepmech_book.build.sources import BookError, Checkout, PageRun, format_duration, short
 
 FIGURES = "figures"
 WIDGET = "application/vnd.jupyter.widget-view+json"

@@ -23,7 +23,7 @@ import yaml
 from deepmech.sweeps.store import write_whole
 from deepmech_book.build import keys, notebooks
 from deepmech_book.build.notebooks import Say
-from deepmech_book.build.sources import BookError, Checkout, Source, aligned, assignments, checked, kind
+from deepmech_book.build.sources import BookError, Checkout, PageRun, Source, aligned, assignments, checked, kind
 from deepmech_book.claims.tables import csv_text
 
 #: Bytes that a folder has to take before a notebook runs whose result goes there; those of the book take a tenth.
@@ -93,7 +93,7 @@ def run(
         demand_room(place)
     made = Path(tempfile.mkdtemp(prefix="deepmech-"))
     try:
-        page_run = notebooks.PageRun(source, parameters, keys.parts(source, parameters, keys.surroundings(checkout)))
+        page_run = PageRun(source, parameters, keys.parts(source, parameters, keys.surroundings(checkout)))
         todo = {source.name: (made / f"{stem}.ipynb", page_run)}
         with closing(notebooks.executions(checkout, todo, 1, cell_minutes, say)) as executed:
             (done,) = executed

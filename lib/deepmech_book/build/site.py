@@ -25,9 +25,9 @@ from deepmech.core.specs import digest
 from deepmech.sweeps.store import write_whole
 from deepmech_book import RECORD
 from deepmech_book.build import api, gallery, keys, pages, verdicts
-from deepmech_book.build.notebooks import PageRun, Say
+from deepmech_book.build.notebooks import Say
 from deepmech_book.build.notebooks import page_runs as page_runs_of
-from deepmech_book.build.sources import REFERENCE, BookError, Checkout, mapping
+from deepmech_book.build.sources import REFERENCE, BookError, Checkout, PageRun, mapping
 from deepmech_book.claims import registry, tables
 from deepmech_book.claims.display import RAISED, fold, with_rows
 
