@@ -9,6 +9,7 @@ import sys
 
 import pytest
 import yaml
+from bs4 import BeautifulSoup
 from entries import entry_of
 from miniature import ROOT, notebook_text, write_notebooks
 from sphinx.util.inventory import InventoryFile
@@ -45,7 +46,8 @@ def ready(plain, tmp_path):
 
 @pytest.mark.slow
 def test_a_sound_site_is_built_once_and_leaves_out_what_has_no_result(ready, monkeypatch):
-    write_notebooks(ready, a=notebook_text("1 + 1"), b=notebook_text("2", title="Another page"))
+    write_notebooks(ready, a=notebook_text("import os\nos.sep", "1 + n"), b=notebook_text("2", title="Another page"))
+    (ready.root / "notebooks" / "profiles" / "laptop.yml").write_text("springs/a: {n: 7}")
     ready = Checkout(ready.root)
     (ready.book / "assets" / "stray.js").write_text("alert('stray')")
     (ready.book / "assets" / "stray.css").write_text("body { display: none }")
@@ -53,7 +55,7 @@ def test_a_sound_site_is_built_once_and_leaves_out_what_has_no_result(ready, mon
 
     def build():
         return site.build(
-            ready, notebooks.execute_notebooks(ready, "quick", ["springs/a"]), "quick", whole=False, say=lines.append
+            ready, notebooks.execute_notebooks(ready, "laptop", ["springs/a"]), "laptop", whole=False, say=lines.append
         )
 
     def written():
@@ -64,7 +66,10 @@ def test_a_sound_site_is_built_once_and_leaves_out_what_has_no_result(ready, mon
     before = written()
     html = build()
     assert written() == before, "a build touches no source"
-    assert (html / "generated" / "springs" / "a.html").is_file()
+    soup = BeautifulSoup((html / "generated" / "springs" / "a.html").read_text(encoding="utf-8"), "html.parser")
+    (setting,) = soup.select("div.cell.tag_parameters")
+    assert re.search("n = 3(?s:.*)n = 7(?s:.*)import os", setting.get_text()), "one fold: own values, profile, imports"
+    assert soup.select("div.cell")[-1].get_text().split()[-1] == "8" and not soup.select(".tag_injected-parameters")
     status = (ready.generated / "status.md").read_text()
     assert "Not part of this build" in status and "Another page" in status
     page = (html / "intro.html").read_text()
@@ -91,7 +96,7 @@ def test_to_see_that_all_is_up_to_date_takes_no_large_import():
 from deepmech_book.build import notebooks, site
 from deepmech_book.build.sources import Checkout
 runs = notebooks.page_runs(Checkout.find(), "quick")
-site.current(Checkout.find()), site._made_of(Checkout.find(), [], [], "quick", True)
+site._is(Checkout.find().html, ""), site._made_of(Checkout.find(), [], [], "quick", True)
 assert not {"torch", "papermill", "sphinx.application", "jupyter_book"} & set(sys.modules)"""
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
 
@@ -125,9 +130,7 @@ def test_a_page_that_was_edited_added_or_lost_is_seen(ready, monkeypatch):
     for number, harm in enumerate([forge, page.unlink], 2):
         site.build(ready, page_runs, "quick", whole=False)
         assert len(built) == number - 1, "what nobody touched is not built again"
-        assert site.current(ready)
         harm()
-        assert not site.current(ready)
         site.build(ready, page_runs, "quick", whole=False)
         assert len(built) == number
         assert page.read_text() == "<p>1.5</p>"
@@ -139,13 +142,11 @@ def test_a_page_that_was_edited_added_or_lost_is_seen(ready, monkeypatch):
     stray.parent.mkdir()
     for path, content in ((stray, b"mine"), (mark, b""), (mark, b"\xff")):
         path.write_bytes(content)
-        assert not site.current(ready)
         with pytest.raises(BookError, match="was not made by deepmech book: move it away"):
             site.build(ready, page_runs, "quick", whole=False)
         assert path.read_bytes() == content
         stray.unlink(missing_ok=True)
         mark.write_bytes(kept)
-        assert site.current(ready)
 
 
 @pytest.mark.parametrize("there", ["a link", "a file", "another book"])

@@ -26,7 +26,6 @@ from deepmech.sweeps.store import write_whole
 from deepmech_book import RECORD
 from deepmech_book.build import api, gallery, keys, pages, verdicts
 from deepmech_book.build.notebooks import Say
-from deepmech_book.build.notebooks import page_runs as page_runs_of
 from deepmech_book.build.sources import REFERENCE, BookError, Checkout, PageRun, mapping
 from deepmech_book.claims import registry, tables
 from deepmech_book.claims.display import RAISED, fold, with_rows
@@ -139,15 +138,6 @@ def _lighten(html: Path) -> None:
         if path.name not in figures:
             path.unlink()
     write_whole(icons, _ICON.sub(lambda icon: icon[0] if named & {icon[1], *icon[2].split('"')} else "", drawn))
-
-
-def current(checkout: Checkout, profile: str = "quick") -> bool:
-    """Whether the site there is that of the whole book as it is written now: every page was executed as it stands, and
-    nothing that the site was made of has changed since, nor any file of it."""
-    found = page_runs_of(checkout, profile)
-    if any(s.notebook is None for s in found):
-        return False
-    return _is(checkout.html, _made_of(checkout, found, collect_records(found), profile, False)[1])
 
 
 def _printable(page_run: PageRun) -> str:
