@@ -8,6 +8,7 @@ from trainer_data import clusters
 from deepmech import over
 from deepmech.data import load
 from deepmech.metrics.curvature import curvature
+from deepmech.metrics.separation import data_separation
 from deepmech.trainers import MLP, Training, train
 
 DATA = clusters(90, 6, 3)
@@ -108,6 +109,24 @@ def test_a_scheduled_dropout_changes_nothing_before_its_epoch():
     later = train(network, Training(epochs=6, schedule=((4, "dropout", 0.3),)), DATA)["loss"]
     np.testing.assert_array_equal(plain.sel(epoch=slice(1, 3)), later.sel(epoch=slice(1, 3)))
     assert (plain != later).sel(epoch=slice(4, 6)).all()
+
+
+def test_a_function_of_features_and_labels_is_measured_like_a_metric_of_this_library():
+    def separation(features, labels):
+        return data_separation(features, labels, n_classes=3)
+
+    how = {"network": MLP(depth=3, width=5), "training": SHORT, "data": DATA, "record": 1}
+    for engine in ("compiled", "torch"):
+        made = train(**how, engine=engine, metrics=["D", separation])
+        np.testing.assert_array_equal(made.separation, made.load_curve)
+        assert made.separation.long_name == "separation" and made.separation.sizes["at_epoch"] == 4
+
+    def accuracy(features, labels):
+        return 0.0
+
+    for wrong in ((lambda x, y: 0.0), "F", accuracy):
+        with pytest.raises(ValueError, match="train: metrics = "):
+            train(**how, metrics=[wrong])
 
 
 def test_d_hat_cannot_tell_the_layers_of_a_narrow_linear_network_apart():
