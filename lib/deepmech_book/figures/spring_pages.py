@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from deepmech.core.estimates import Estimate, estimate
+from deepmech.core.estimates import estimate
 from deepmech.core.labels import over
 from deepmech.metrics.curvature import curvature
 from deepmech_book import figures
@@ -24,7 +24,6 @@ __all__ = [
     "bounded_diagram",
     "chain_in_time",
     "creeping",
-    "curvatures_in_two_metrics",
     "diagram",
     "effective_frictions",
     "fitted_in_time",
@@ -32,14 +31,11 @@ __all__ = [
     "mean_velocities",
     "network_beside_chain",
     "network_in_time",
-    "networks_in_d_hat",
     "overdamped_limit",
     "ruler_extensions",
     "ruler_shapes",
     "ruler_unevenness",
     "steps_by_time_step",
-    "two_metrics",
-    "two_metrics_by_dropout",
 ]
 
 _BLOCK, _LOAD = r"block $\ell$", r"load $D_\ell$ (in units of $y$)"
@@ -229,55 +225,6 @@ def fitted_in_time(fit: xr.Dataset) -> Picture:
         fit["load_curve"].isel(seed=0, drop=True).assign_coords(regime=_REGIMES), panel="regime",
         alt="Three panels of fitted chains' loads over epochs: smooth lines that start together and spread, as the "
         "networks' do, but without the initial rise of the first panel's network.",
-    )  # fmt: skip
-
-
-_NAMED = {0.0: "ReLU", 1.0: "linear"}
-
-
-# --- metrics_compared -------------------------------------------------------------------------------------------------
-
-
-def networks_in_d_hat(made: xr.Dataset) -> Picture:
-    """Figure S10: a diagram of networks measured in the second metric, mean over ``seed``."""
-    return figures.network_diagram(
-        made.mean("seed", skipna=False), figure="A.S10",
-        alt="A grid of small load curves measured in the second metric, over dropout probability and negative slope.",
-    )  # fmt: skip
-
-
-def curvatures_in_two_metrics(in_d: xr.Dataset, in_d_hat: xr.Dataset, rank: Estimate) -> Picture:
-    """Curvature of every cell of a diagram in one metric over that in the other, means over ``seed``."""
-    one, other = (made["curvature"].mean("seed") for made in (in_d, in_d_hat))
-    return figures.scatter(
-        one, other, colour=one["slope"].broadcast_like(one).transpose(*one.dims), rank=rank,
-        x_label="curvature of $D$", y_label=r"curvature of $\hat D$",
-        alt="Scatter of the curvature in one metric over the curvature in the other, coloured by negative slope.",
-    )  # fmt: skip
-
-
-def two_metrics(few: xr.Dataset) -> Picture:
-    """Load curves of training samples in both metrics, of networks over ``slope`` trained for the page."""
-    few = few.sel(split="train", drop=True)
-    return figures.layer_curves(
-        {"$D$": few["load_curve"], r"$\hat D$": few["load_curve_hat"]},
-        by="slope", by_label=r"negative slope $\alpha$", y_label="separation",
-        alt="Two panels, one for each metric, with load curves of a ReLU and of a linear network over eight layers.",
-    )  # fmt: skip
-
-
-def two_metrics_by_dropout(made: xr.Dataset) -> Picture:
-    """Load curves in both metrics of ReLU and of linear networks over ``dropout``, mean over ``seed``."""
-    mean = made["load_curve"].mean("seed")
-    return figures.layer_curves(
-        {
-            f"{kind}, {name}": mean.sel(slope=slope, metric=metric, drop=True)
-            for slope, kind in _NAMED.items()
-            for metric, name in (("D", "$D$"), ("D_hat", r"$\hat D$"))
-        },
-        by="dropout", by_label="dropout probability", y_label="separation", columns=4, figure="A.S11",
-        alt="Four panels of load curves for several dropout probabilities: ReLU networks in both metrics, then linear "
-        "ones. The curves of the two metrics bend alike in ReLU networks.",
     )  # fmt: skip
 
 
