@@ -15,8 +15,7 @@ from deepmech.core.labels import align
 from deepmech.core.random import Stream
 from deepmech.metrics import elasticity as el
 from deepmech.metrics import glass, relaxation
-from deepmech.metrics.load_curve import load_curve
-from deepmech.metrics.monitor import LoadCurveMonitor
+from deepmech.metrics.load_curve import LoadCurve, load_curve
 from deepmech.metrics.separation import data_separation
 from deepmech.simulators import brownian, folding_ruler
 from deepmech.simulators.elastic_sde import ElasticSDE, mean_solution, train_discrete
@@ -49,8 +48,6 @@ def test_room_is_made_for_the_classes_that_occur_and_not_for_the_largest_label(f
             lambda: data_separation(X, labels),
             lambda: load_curve(NET, X, labels),
             lambda: load_curve(NET, loader),
-            lambda: LoadCurveMonitor(NET, X, labels),
-            lambda: LoadCurveMonitor(NET, loader).record(),
         ):
             with pytest.raises(ValueError, match=f"class 2, 3, 4, 5, 6 and [\\d,]+ more of {far + 1} has no sample"):
                 measure()
@@ -106,12 +103,7 @@ SLIPS = {
         "y is a ndarray, but x is a DataLoader",
     ),
     "a name too many": (lambda: load_curve(NET, {"x": X, "y": Y}), "cannot be called with (x=…)"),
-    "monitored loader": (lambda: LoadCurveMonitor(NET, LOADER, Y), "x is a DataLoader, whose batches hold the"),
-    "misspelt": (lambda: LoadCurveMonitor(NET, X, Y, metrik="D"), "metrik: load_curve takes layers, metric"),
-    "a setting of samples": (
-        lambda: LoadCurveMonitor(NET, X, Y, n_sample=10),
-        "LoadCurveMonitor: n_sample: load_curve takes layers, metric, batch_size, pool, forward, n_samples",
-    ),
+    "misspelt": (lambda: LoadCurve(NET, metrik="D"), "metrik: load_curve takes layers, metric"),
     "float pool": (lambda: el.class_means(LOG, DRAWN, pool=5.0), "class_means: pool = 5.0: must be an odd number"),
     "groups beyond": (lambda: glass.displacement_sums(X[0], X[0], [0, 1, 5], 2, [0.1]), "group = [0, 1, 5]"),
     "endless": (lambda: relaxation.decorrelation_time([1, np.inf], [1, 0.5]), "decorrelation_time: times (2,)"),

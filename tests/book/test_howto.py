@@ -81,7 +81,7 @@ def test_the_lines_run_one_after_another_in_an_empty_folder(tmp_path, monkeypatc
     there: dict = {}
     for lines in blocks(HOWTO, "python")[1:]:
         ran(lines, there)
-    assert there["history"].step.values.tolist() == [0, 4, 8]
+    assert there["history"].step.values.tolist() == [0, 4] and there["history"].notnull().all()
     assert there["runs"].sizes["dropout"] == 2 and there["ends"].sizes["mu_right"] == 2
     assert (tmp_path / "load_curve.pdf").is_file()
 

@@ -291,7 +291,7 @@ def test_figures_are_numbered_and_notebooks_can_be_taken_away(book):
         notebook = json.loads((book.folder / Path(page).parent / link).read_text())
         assert any(c.get("outputs") for c in notebook["cells"]), f"{page}: the download has no outputs"
         shown = [c for c in soup.select("div.cell.tag_parameters")]
-        assert len(shown) == 1 and "Parameters of the profile" in shown[0].text, f"{page}: one parameters cell"
+        assert len(shown) == 1 and "profile = " in shown[0].text, f"{page}: one parameters cell"
         assert not soup.select("div.cell.tag_injected-parameters")
 
 

@@ -67,6 +67,8 @@ def test_parameters_come_from_a_profile_or_a_file_and_then_the_command(own, tmp_
     found = run.parameters_of(own, source, str(mine), {"n": 6})
     assert found == {"profile": "mine", "n": 6, "highest": 7, "bases": [0.001, 2e5, -100.0]}
     assert run.parameters_of(own, source, "laptop") == {"profile": "laptop"}
+    typed = ("1e-3", "[0.0, 0.1]", "mnist", "None")
+    assert list(map(run.value, typed)) == [0.001, [0.0, 0.1], "mnist", None]
     assert re.search(r"n +whole number +3 +springs\n(.*\n)+ +what +anything +None", run.describe(source))
 
 

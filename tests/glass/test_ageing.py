@@ -6,8 +6,7 @@ import xarray as xr
 from runs_glass import TIMES, slide_time, sliding_run
 from scipy.special import erf
 
-from deepmech_book.analysis.glass import phases
-from deepmech_book.glass import ageing
+from deepmech_book.glass import ageing, phases
 from deepmech_book.sweeps.glass import walks
 from pairs import Page
 

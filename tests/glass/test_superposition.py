@@ -9,8 +9,7 @@ from scipy.special import erf
 from deepmech.core.random import Stream
 from deepmech.metrics import relaxation
 from deepmech.simulators.brownian import Well, free_overlap
-from deepmech_book.analysis.glass import phases
-from deepmech_book.glass import superposition
+from deepmech_book.glass import phases, superposition
 from deepmech_book.sweeps.glass import walks
 from pairs import Page
 

@@ -15,7 +15,6 @@ from deepmech.core.random import Stream
 from deepmech.metrics.groups import GroupAssigner, GroupMoments
 from deepmech.metrics.interpret import compare
 from deepmech.metrics.load_curve import LoadCurve, PartialWarning, load_curve, predicted_labels
-from deepmech.metrics.monitor import LoadCurveMonitor
 from deepmech.metrics.separation import ClassMoments
 
 N = 400
@@ -210,15 +209,6 @@ def test_moments_take_nothing_of_a_batch_that_they_refuse(bad):
         assert one.separation(False) == two.separation(False)
 
 
-def test_a_step_with_a_wrong_value_is_not_counted():
-    monitor = LoadCurveMonitor(mlp(), X, Y, every=1)
-    with pytest.raises(ValueError, match="single number"):
-        monitor.step(loss=torch.zeros(2))
-    assert monitor.steps == 0 and not monitor.records
-    monitor.step(loss=1.0)
-    assert monitor.result().step.values.tolist() == [1]
-
-
 # --- what is kept is a copy -------------------------------------------------------------------------------------------
 
 
@@ -245,21 +235,6 @@ def blocks(in_place, linear=False):
 def test_a_later_operation_in_place_does_not_reach_what_was_measured(how):
     y = how.pop("y", Y) if "y" in how else Y
     np.testing.assert_array_equal(load_curve(blocks(True), X, y, **how), load_curve(blocks(False), X, y, **how))
-
-
-def test_a_monitor_keeps_its_samples_values_and_records():
-    x, y, loss = torch.tensor(X), torch.tensor(Y), torch.tensor(1.0)
-    model, expected = mlp(), load_curve(mlp(), X, Y, debias=False)
-    monitor = LoadCurveMonitor(model, x, y, every=5, debias=False)
-    x.add_(100 * torch.arange(N)[:, None])
-    y.zero_()
-    monitor.step(loss=loss)
-    loss += 7
-    curve = monitor.record()
-    np.testing.assert_allclose(curve, expected, atol=1e-5)
-    curve -= 50
-    np.testing.assert_allclose(monitor.result().load_curve[0], expected, atol=1e-5)
-    assert float(monitor.result().loss[0]) == 1.0
 
 
 def test_networks_trained_together_are_measured_before_anything_is_overwritten():

@@ -14,7 +14,6 @@ from example_networks import (
     BatchEncoding,
     Bert,
     N,
-    Sequence,
     data_separation,
     mlp,
     sample,
@@ -28,13 +27,11 @@ from torch.utils.data import DataLoader, Dataset, TensorDataset
 from deepmech.metrics.interpret import leave_one_out
 from deepmech.metrics.load_curve import (
     LoadCurve,
-    PartialWarning,
     load_curve,
     masked_mean_pool,
     mean_pool,
     predicted_labels,
 )
-from deepmech.metrics.monitor import LoadCurveMonitor
 
 X, Y = sample()
 ROWS = TensorDataset(torch.tensor(X), torch.tensor(Y))
@@ -150,28 +147,8 @@ def test_looking_draws_nothing_from_a_loader():
     loader = DataLoader(ROWS, batch_size=9, shuffle=True, generator=own)
     before, outside = own.get_state(), torch.get_rng_state()
     load_curve(mlp(), loader)
-    with LoadCurveMonitor(mlp(), loader, n_samples=45):
-        pass
+    load_curve(mlp(), loader, n_samples=45)
     assert torch.equal(own.get_state(), before) and torch.equal(torch.get_rng_state(), outside)
-
-
-class Augmented(Dataset):
-    def __len__(self):
-        return N
-
-    def __getitem__(self, i):
-        return torch.tensor(X[i]) + torch.randn(WIDTH), int(Y[i])
-
-
-def test_a_monitor_measures_the_same_samples_every_time_and_says_once_what_it_cannot_see():
-    with pytest.warns(PartialWarning) as told:
-        loader = DataLoader(Augmented(), batch_size=9, shuffle=True)
-        with LoadCurveMonitor(Sequence(), loader, every=1) as monitor:
-            torch.rand(5)
-            monitor.step()
-    curves = monitor.result().load_curve
-    np.testing.assert_array_equal(curves[0], curves[1])
-    assert len(told) == 1
 
 
 def test_text_in_one_call():
@@ -221,11 +198,6 @@ def test_blocks_and_masked_means():
     assert torch.equal(seen[-1], ids)
     with pytest.raises(ValueError, match=r"attention_mask none: expected \(n, tokens, features\)"):
         load_curve(model, encoded, y, layers="blocks", pool=lambda h, batch: masked_mean_pool(h, {}))
-    with LoadCurveMonitor(model, DataLoader(Rows(ids, mask, y), batch_size=16), every=1, **how) as monitor:
-        monitor.step()
-    result = monitor.result()
-    np.testing.assert_allclose(result.load_curve[-1], curve, atol=1e-5)
-    assert result.load_curve.attrs["long_name"] == "data separation" and "long_name" not in result.attrs
 
 
 class Encoder(nn.Module):

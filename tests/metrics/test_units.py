@@ -13,7 +13,6 @@ from deepmech.core.random import Stream
 from deepmech.metrics.groups import GroupAssigner, GroupMoments
 from deepmech.metrics.interpret import compare, estimate, interpret, leave_one_out
 from deepmech.metrics.load_curve import LoadCurve, load_curve
-from deepmech.metrics.monitor import LoadCurveMonitor
 from deepmech.metrics.separation import data_separation
 
 CLASSES, D = 5, 6
@@ -170,13 +169,9 @@ def test_units_come_in_any_source(name):
     assert curve.attrs["ceiling"] < load_curve(net(), X, Y).attrs["ceiling"]
 
 
-def test_units_drawn_with_their_samples_and_in_a_monitor():
+def test_units_drawn_with_their_samples():
     some = load_curve(net(), X, Y, units=U, n_samples=150)
     assert some.attrs["taken"] == f"drawn from {len(Y)}" and 60 < some.attrs["n_units"] < 120
-    with LoadCurveMonitor(net(), BATCHES, units=2, groups=20) as monitor:
-        monitor.step()
-    np.testing.assert_allclose(monitor.result().load_curve[0], load_curve(net(), X, Y, units=U), atol=1e-5)
-    assert "largest_share" not in monitor.result().coords
 
 
 def test_curves_of_other_units_are_not_paired():

@@ -35,8 +35,6 @@ Forward = Callable[[nn.Module, Any], Any]
 LABELS = ("labels", "label", "y", "targets", "target")
 """Where a batch with names may have its labels; the first that is there counts."""
 
-_LARGEST_CACHE = 2**31  # bytes
-
 
 @dataclass(frozen=True)
 class SampleBatch:
@@ -271,19 +269,6 @@ class Batches:
         """A ValueError if a class is missing, as far as labels are known before anything is computed."""
         if self.known is not None:
             ClassIndex(self.known).require_all()
-
-    def cache(self) -> None:
-        """Read the batches now and keep copies, so that the same samples come every time."""
-        cached, size, cpu = [], 0, torch.device("cpu")
-        with loader_state(self.loader):
-            for batch in self:
-                kept = batch.to(cpu, None)
-                labels = batch.labels if callable(batch.labels) else _copy_to(batch.labels, cpu, None)
-                cached.append(replace(kept, labels=labels))
-                size += sum(t.nbytes for t in kept.tensors())
-                if size > _LARGEST_CACHE:
-                    raise ValueError("LoadCurveMonitor: samples take more than 2 GiB: give n_samples=500, say")
-        self.source = partial(iter, cached)
 
 
 def _draw(n: int, k: int) -> np.ndarray:

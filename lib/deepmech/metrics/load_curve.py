@@ -40,7 +40,7 @@ from deepmech.metrics.layers import (
     select_layers,
     tensors_in,
 )
-from deepmech.metrics.separation import ClassMoments, Metric, NotFiniteError, separation_ceiling
+from deepmech.metrics.separation import ClassMoments, Metric, separation_ceiling
 
 __all__ = ["LoadCurve", "PartialWarning", "load_curve", "masked_mean_pool", "mean_pool", "predicted_labels"]
 
@@ -253,7 +253,6 @@ class _State:
     samples: int = 0
     order: int = 0  # a checksum of the samples, as they came
     moments: dict[str, Any] = field(default_factory=dict)  # GroupMoments of D, ClassMoments of D̂, by names of layers
-    diverged: set[str] = field(default_factory=set)
     layer: dict[str, str] = field(default_factory=dict)  # kinds of modules by names of layers, in the curve's order
     notes: dict[str, Any] = field(default_factory=dict)  # attributes of the result
     last: int = -1  # class of the last sample
@@ -293,7 +292,6 @@ class LoadCurve:
             raise ValueError(f"LoadCurve: {', '.join(unknown)}: load_curve takes {', '.join(known)}")
         layers = list(layers) if isinstance(layers, Iterable) and not isinstance(layers, str) else layers
         self.model, self.how = model, _Settings(layers, metric, **how)
-        self.diverged_to_nan = False  # whether a layer with values that are not finite is nan instead of an error
         self.selection: tuple[Selection, tuple[str, ...]] | None = None  # with the names of modules it was made for
         self.reset()
 
@@ -472,9 +470,7 @@ class LoadCurve:
         try:
             moments.update(features, classes, *((groups,) if how.metric == "D" else ()))
         except ValueError as error:
-            if not (self.diverged_to_nan and isinstance(error, NotFiniteError)):
-                raise ValueError(f"load_curve: layer {layer!r}: {error}") from None
-            state.diverged.add(layer)
+            raise ValueError(f"load_curve: layer {layer!r}: {error}") from None
 
     def compute(self) -> xr.DataArray:
         """The curve of all samples so far, as :func:`load_curve` returns it."""
@@ -483,8 +479,7 @@ class LoadCurve:
             raise ValueError("LoadCurve.compute: no samples yet; call update(x, y) first")
         state.classes.require_all(every=not state.predicted)
         names = list(state.layer)
-        sound = {name: state.moments[name] for name in names if name not in state.diverged}
-        values = [sound[name].separation(how.debiased) if name in sound else np.nan for name in names]
+        values = [state.moments[name].separation(how.debiased) for name in names]
         layers: dict[str, Any] = {"layer": names, "depth": ("layer", np.arange(len(names)))}
         layers["kind"] = "layer", list(state.layer.values())
         name, words = _ATTRS[how.metric]
@@ -494,15 +489,15 @@ class LoadCurve:
         if (precision := torch.get_float32_matmul_precision()) != "highest":  # the user's own, as the model is
             curve.attrs["matmul_precision"] = precision
         if how.metric == "D":
-            self._note_moments(curve, sound)
+            self._note_moments(curve)
         return curve
 
-    def _note_moments(self, curve: xr.DataArray, sound: Mapping[str, Any]) -> None:
+    def _note_moments(self, curve: xr.DataArray) -> None:
         """Note what moments tell beside D: of features, of the estimate, and of D without each group of samples."""
         state, how, names = self.state, self.how, curve.layer.values.tolist()
-        moments = [state.moments[name] for name in names]
-        curve.coords["features"] = "layer", [m.anchor.shape[1] for m in moments]
-        curve.coords["largest_share"] = "layer", [m.largest_share() for m in moments]
+        moments = {name: state.moments[name] for name in names}
+        curve.coords["features"] = "layer", [m.anchor.shape[1] for m in moments.values()]
+        curve.coords["largest_share"] = "layer", [m.largest_share() for m in moments.values()]
         curve.attrs |= {
             "estimate": "debiased" if how.debias else "plain",
             "ceiling": separation_ceiling(state.deal.seen),
@@ -512,11 +507,11 @@ class LoadCurve:
             curve.attrs["standardised"] = 1
         if state.by_units:
             curve.attrs["n_units"] = len(state.deal.of_unit)
-        nan = [name for name, value in zip(names, curve.values, strict=True) if name in sound and np.isnan(value)]
-        if unresolved := [name for name in nan if how.debias and not np.isnan(sound[name].separation(False))]:
+        nan = [name for name, value in zip(names, curve.values, strict=True) if np.isnan(value)]
+        if unresolved := [name for name in nan if how.debias and not np.isnan(moments[name].separation(False))]:
             curve.attrs["unresolved"] = ", ".join(unresolved)
-        kept = {name: m for name, m in sound.items() if m.groups > 2}
-        if how.groups > 2 and (wide := [name for name in sound if name not in kept]):
+        kept = {name: m for name, m in moments.items() if m.groups > 2}
+        if how.groups > 2 and (wide := [name for name in moments if name not in kept]):
             curve.attrs["no_interval"] = ", ".join(wide)
         for one in kept.values():  # groups that one layer had to join are joined in all
             one.coarsen(min(other.groups for other in kept.values()))

@@ -30,7 +30,7 @@ from deepmech.core import provenance
 from deepmech.sweeps.store import write_whole
 from deepmech_book.build import keys
 from deepmech_book.build.kernels import MARK, SAID, Forked, Server, end
-from deepmech_book.build.sources import BookError, Checkout, Source, format_duration, replace_parameters, short
+from deepmech_book.build.sources import BookError, Checkout, Source, format_duration, short
 
 FIGURES = "figures"
 WIDGET = "application/vnd.jupyter.widget-view+json"
@@ -125,7 +125,7 @@ def execute(
     with tempfile.TemporaryDirectory(prefix="deepmech-", ignore_cleanup_errors=True) as temporary:
         folder = Path(temporary)
         notebook = _executed(checkout.root, source, parameters, folder, environment, seconds, server)
-        stderr = _tidy(source, notebook, parameters)
+        stderr = _tidy(notebook)
         check(notebook, places(checkout.root))
         drawn, figures = folder / "drawn", folder / FIGURES
         threads = environment.get("OMP_NUM_THREADS", provenance.cores())
@@ -173,11 +173,12 @@ def _executed(
     alone = {"IPYTHONDIR": str(folder), "PYDEVD_DISABLE_FILE_VALIDATION": "1", MARK: uuid.uuid4().hex}
     folders = {"DEEPMECH_DRAWN": str(folder / "drawn"), "DEEPMECH_FIGURES": str(folder / FIGURES)}
     written, out, said = folder / "written.ipynb", folder / "executed.ipynb", folder / SAID
+    given = {name: value for name, value in parameters.items() if repr(value) != repr(source.parameters[name])}
     _running.add(alone[MARK])
     try:
         nbformat.write(source.notebook, written)
         done = papermill.execute_notebook(
-            written, out, parameters, kernel_name="python3", progress_bar=False, engine_name="deepmech",
+            written, out, given, kernel_name="python3", progress_bar=False, engine_name="deepmech",
             execution_timeout=seconds, environment={**os.environ, **own, **alone, **folders}, root=root, folder=folder,
             server=server,
             request_save_on_cell_execute=False,  # it would be written twice per cell, with all pictures so far
@@ -229,18 +230,14 @@ def _tags(cell: dict[str, Any]) -> list[str]:
     return cell["metadata"].get("tags", [])
 
 
-def _tidy(source: Source, notebook: dict[str, Any], parameters: dict[str, Any]) -> str:
-    """One parameters cell with the values in force; no standard error, no widget views, no line without end, nothing
-    that only this machine has."""
-    notebook["cells"] = [c for c in notebook["cells"] if "injected-parameters" not in _tags(c)]
+def _tidy(notebook: dict[str, Any]) -> str:
+    """No standard error, no widget views, no line without end, nothing that only this machine has."""
     notebook["metadata"].pop("widgets", None)
     for field in ("input_path", "output_path", "environment_variables"):
         notebook["metadata"]["papermill"].pop(field, None)
     stderr = ""
     for cell in notebook["cells"]:
         cell["metadata"].pop("papermill", None)
-        if "parameters" in _tags(cell):
-            cell["source"] = replace_parameters(source.name, "".join(cell["source"]), parameters)
         for output in list(cell.get("outputs", [])):
             if output.get("name") == "stderr":
                 stderr += "".join(output["text"])

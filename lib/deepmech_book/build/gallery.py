@@ -16,8 +16,6 @@ from deepmech_book.build import keys
 from deepmech_book.build.notebooks import PageRun
 from deepmech_book.build.sources import Checkout
 
-__all__ = ["FOLDER", "HEAD", "executed", "page", "put_beside"]
-
 #: The folder of the site in which the files of all figures lie; the book gives no name to two figures.
 FOLDER = "figures"
 _IMAGE = re.compile(r'src="data:image/(svg|png)[^"]*"')

@@ -18,19 +18,6 @@ from typing import Any
 from deepmech_book import RECORD
 from deepmech_book.build.sources import Checkout, Source
 
-__all__ = [
-    "changed",
-    "executed",
-    "figures",
-    "parts",
-    "records",
-    "remove",
-    "results",
-    "sealed",
-    "surroundings",
-    "tree_digest",
-]
-
 # The build itself does not reach into notebooks, except through these files.
 _BUILD = tuple(f"deepmech_book/build/{name}.py" for name in ("execution", "kernels", "sources"))
 

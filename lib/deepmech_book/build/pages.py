@@ -12,8 +12,6 @@ from deepmech_book.build.notebooks import PageRun
 from deepmech_book.build.sources import format_duration
 from deepmech_book.claims import PAPERS, tables
 
-__all__ = ["FORMULAS", "PAPER_AND_BOOK", "SCOREBOARD", "STATUS_HEAD", "as_code", "claims_pages", "pieces", "status"]
-
 STATUS_HEAD = """\
 # How this book was made
 

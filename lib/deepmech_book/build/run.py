@@ -24,7 +24,7 @@ import yaml
 from deepmech.sweeps.store import write_whole
 from deepmech_book.build import keys, notebooks
 from deepmech_book.build.notebooks import Say
-from deepmech_book.build.sources import BookError, Checkout, Source, aligned, assignments, checked, kind, remark
+from deepmech_book.build.sources import BookError, Checkout, Source, aligned, assignments, checked, kind
 from deepmech_book.claims.tables import csv_text
 
 #: Bytes that a folder has to take before a notebook runs whose result goes there; those of the book take a tenth.
@@ -50,22 +50,15 @@ def notebook_of(path: str | Path) -> tuple[Checkout, Source]:
 
 def describe(source: Source) -> str:
     """The notebook's title and its parameters: name, kind, default and what the notebook says of it."""
-    code = source.cells[0].source
-    rows = [
-        (f"  {name}", "anything" if default is None else kind(default), repr(default), remark(code, node).strip(" #"))
-        for name, default, node in list(assignments(source.name, code))[1:]  # the first is the profile
-    ]
+    code, rows = source.cells[0].source, []
+    for name, default, node in list(assignments(source.name, code))[1:]:  # the first is the profile
+        said = code.split("\n")[(node.end_lineno or 1) - 1].encode()[node.end_col_offset :].decode().strip(" #")
+        rows.append((f"  {name}", "anything" if default is None else kind(default), repr(default), said))
     return "\n".join([f"{source.name}: {source.title}", *(aligned(rows) or ["  it has no parameters"])])
 
 
 def value(text: str) -> Any:
-    """A parameter's value as written on a command line: a Python literal, or else a word.
-
-    Examples
-    --------
-    >>> value("1e-3"), value("[0.0, 0.1]"), value("mnist"), value("None")
-    (0.001, [0.0, 0.1], 'mnist', None)
-    """
+    """A parameter's value as written on a command line: a Python literal, or else a word."""
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):

@@ -1,8 +1,7 @@
 """The executed notebooks and the prose become a site, strictly: every Sphinx warning is an error.
 
-A site is built in a folder of its own that takes the place of the last site once it is whole: no half of a site is ever
-shown. Where pages have been edited and nothing else, it begins as the last one, and only what has changed is printed
-(:mod:`~deepmech_book.build.extension` says what that is); otherwise it begins from nothing.
+Sphinx prints in a folder that it keeps, and there only what has changed, as long as pages were edited and nothing else,
+and the last build went well; else it begins from nothing. A copy takes the place of the last site, once it is whole.
 """
 
 from __future__ import annotations
@@ -33,10 +32,9 @@ from deepmech_book.build.sources import REFERENCE, BookError, Checkout, mapping
 from deepmech_book.claims import registry, tables
 from deepmech_book.claims.display import RAISED, fold, with_rows
 
-__all__ = ["MINUTES", "SEAL", "build", "build_lock", "collect_records", "current", "in_words"]
-
 SEAL = ".deepmech-site"
-_LAST = "deepmech-last"
+#: The file that says, beside what Sphinx keeps of pages, what of it is not pages.
+_LIKE = "deepmech-like"
 #: What Jupyter Book may take for the pages; all of the book take it two, where nothing else runs.
 MINUTES = 30.0
 _CELL = re.compile(r"(<t[dh][^>]*>)([^<]*)(</t)")
@@ -97,54 +95,36 @@ def build(
         raise BookError(f"{other}: move it away, or remove the site with make clean")
     if partial:
         say(f"a partial build: {len(page_runs) - len(ready)} of {len(page_runs)} notebooks are left out")
-    made["status.md"] = pages.status(page_runs, profile)
-    goes_on = _goes_on(checkout, like)
-    if not goes_on:  # else what follows from the library and its results is there, as it would be made again
+    work, new = checkout.generated / ".sphinx", checkout.generated / ".new"
+    kept = work / _LIKE
+    if not (kept.is_file() and kept.read_text(encoding="utf-8") == like):
         from deepmech_book.explorers.shake import shake_page  # slow to import, and most builds do without
 
+        keys.remove(work)
         made["shake.html"] = shake_page().html
         if _has_reference(checkout):
             made |= {f"{REFERENCE}{name}.md": text for name, text in api.pages(checkout.book).items()}
+    made["status.md"] = pages.status(page_runs, profile)
     for name, text in made.items():
         path = checkout.generated / name
         if not (path.is_file() and path.read_bytes() == text.encode()):  # what stays has its time, by which Sphinx goes
             write_whole(path, text)
-    new, last = checkout.generated / ".new", checkout.generated / ".last"
+    kept.unlink(missing_ok=True)  # what fails, or is killed, is not gone on from: Sphinx warns of a page only once
+    # Sphinx brings what is static anew, and would read a file's checksum before it is there, or after.
+    keys.remove(work / "_build" / "html" / "_static")
+    _jupyter_book(checkout, checkout.generated / ".site", work)
     keys.remove(new)
-    if goes_on:
-        shutil.copytree(last, new / "_build" / ".doctrees")
-        # Sphinx brings what is static anew, and would read a file's checksum before it is there, or after.
-        top = str(checkout.html)
-        shutil.copytree(top, new / "_build" / "html", ignore=lambda at, names: {"_static"} if at == top else set())
-    _jupyter_book(checkout, checkout.generated / ".site", new)
-    html = new / "_build" / "html"
-    _lighten(html)
-    write_whole(html / SEAL, _mark(of, html))
+    shutil.copytree(work / "_build" / "html", new)
+    write_whole(kept, like)
+    _lighten(new)
+    write_whole(new / SEAL, _mark(of, new))
     try:
-        keys.remove(last)
         keys.remove(checkout.html)
         checkout.html.parent.mkdir(exist_ok=True)
-        html.rename(checkout.html)
+        new.rename(checkout.html)
     except OSError as error:
         raise BookError(f"book/_build/html cannot be replaced ({error}): move it away") from None
-    html.with_name(".doctrees").rename(last)
-    write_whole(last / _LAST, "\n".join([of, like, _of_library(checkout)]))
-    keys.remove(new)
     return checkout.html
-
-
-def _goes_on(checkout: Checkout, like: str) -> bool:
-    """Whether the next site begins as the last one, with what Sphinx keeps of its pages: it was made like the next one
-    but for its pages, and it is as it was made, and so is what the build wrote of the library for it."""
-    last = checkout.generated / ".last" / _LAST
-    lines = last.read_text(encoding="utf-8").splitlines() if last.is_file() else []
-    of, was, library = (*lines, "", "", "")[:3]
-    return was == like and library == _of_library(checkout) and _is(checkout.html, of)
-
-
-def _of_library(checkout: Checkout) -> str:
-    """A digest of the library's reference, and of what opens the book, as they are written."""
-    return keys.tree_digest(checkout.generated, lambda name: name == "shake.html" or name.startswith(REFERENCE))
 
 
 def _lighten(html: Path) -> None:
@@ -195,13 +175,7 @@ def _printable(page_run: PageRun) -> str:
 
 
 def in_words(table: str) -> str:
-    """A table of pandas as the book writes numbers: no nan, no 4.4e+02, and headings in words.
-
-    Examples
-    --------
-    >>> in_words("<th>label_error</th></thead><td>4.4e+02</td><td>-1e-06</td><td>nan</td><th>path_norm</th>")
-    '<th>label error</th></thead><td>440</td><td>−10⁻⁶</td><td>–</td><th>path_norm</th>'
-    """
+    """A table of pandas as the book writes numbers: no nan, no 4.4e+02, and headings in words."""
 
     def plain(found: re.Match[str]) -> str:
         sign, factor, power = found[1], found[2], int(found[3])

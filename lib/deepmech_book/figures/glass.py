@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial, wraps
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -543,12 +543,17 @@ def growth_after_waits(data: Mapping[str, xr.Dataset], *, fig: Figure) -> Figure
 
 
 @_draws
-def _alpha(data: Mapping[str, xr.DataArray], theory: Mapping[str, xr.DataArray], *, fig: Figure) -> Figure:
-    """α₂ of networks by temperature, the null dashed, and what it leaves of the coldest shaded; a panel each."""
-    fig.set_size_inches(NARROW, 0.8 + 1.6 * len(data))
-    axes = style.panels(fig, list(data), 1, "$t$ (steps)", r"$\alpha_2$", sharex=True, sharey=True)
-    for k, (ax, title) in enumerate(zip(axes, data, strict=True)):
-        found, null = (one[title].transpose("temperature", "time").dropna("time", how="all") for one in (data, theory))
+def non_gaussian(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -> Figure:
+    """α₂ of networks by temperature, the null dashed, and what it leaves of the coldest shaded; a panel a phase."""
+    phases = data.phase.values.tolist()
+    fig.set_size_inches(NARROW, 0.8 + 1.6 * len(phases))
+    axes = style.panels(fig, phases, 1, "$t$ (steps)", r"$\alpha_2$", sharex=True, sharey=True)
+
+    def shown(one: xr.DataArray, phase: str) -> xr.DataArray:
+        return one.sel(phase=phase).transpose("temperature", "time").dropna("time", how="all")
+
+    for k, (ax, phase) in enumerate(zip(axes, phases, strict=True)):
+        found, null = shown(data, phase), shown(theory, phase)
         values = found.temperature.values.tolist()
         colours, cold = _colours(values, "temperature"), int(np.argmin(values))
         ax.fill_between(found.time, null[cold], found[cold], color=colours[cold], alpha=0.18, lw=0)
@@ -561,23 +566,12 @@ def _alpha(data: Mapping[str, xr.DataArray], theory: Mapping[str, xr.DataArray],
             ax.plot([], [], **{**FREE, "color": LIGHT.muted}, label="layers and silent units alone")
     style.legend(fig, axes[0], 2, "outside upper left")
     _finish(axes, "x")
-    for ax, one in zip(axes, data.values(), strict=True):
-        shown = one.transpose("temperature", "time").dropna("time", how="all")
-        values = shown.temperature.values.tolist()
-        _name_ends(ax, shown.time.values, shown.values, values, 1.2)
+    for ax, phase in zip(axes, phases, strict=True):
+        one = shown(data, phase)
+        names, colours = [_number(v) for v in one.temperature.values], _colours(one.temperature.values, "temperature")
+        ax.autoscale_view()
+        _name_curves(ax, one.time.values, one.values, names, colours, prefix="$T$ = ", height=1.2)
     return fig
-
-
-def _name_ends(ax: Axes, x: np.ndarray, curves: np.ndarray, values: Sequence[float], height: float) -> None:
-    """Temperatures at the right ends of their curves."""
-    names = [_number(v) for v in values]
-    ax.autoscale_view()
-    _name_curves(ax, x, curves, names, _colours(values, "temperature"), prefix="$T$ = ", height=height)
-
-
-def non_gaussian(data: xr.DataArray, theory: xr.DataArray, *, alt: str, figure: str) -> Picture:
-    """α₂ over time, and that of Gaussian layers: over ``phase`` (a panel each), ``temperature`` and ``time``."""
-    return _alpha(*(_split(one, "phase") for one in (data, theory)), alt=alt, figure=figure)
 
 
 @_draws
@@ -624,7 +618,7 @@ def motilities(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -> Figu
 
 
 @_draws
-def _fluctuations(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -> Figure:
+def susceptibilities(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -> Figure:
     """χ₄ over ``time`` and ``temperature``, along ``kind`` that of networks and of free walks; ``theory``: independent
     weights."""
     fig.set_size_inches(NARROW, 3.6)
@@ -661,12 +655,6 @@ def _fluctuations(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -> F
     style.legend(fig, ax, 2, "outside lower left")
     return fig
 
-
-susceptibilities = partial(
-    _fluctuations,
-    alt="The dynamic susceptibility over time at nine temperatures: peaks of networks that come later the colder it "
-    "is, those of hot free walks nearly as high, and that of independent weights far below.",
-)
 
 # --- transitions ------------------------------------------------------------------------------------------------------
 

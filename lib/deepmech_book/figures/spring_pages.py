@@ -8,34 +8,20 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-import numpy as np
 import xarray as xr
 
-from deepmech.core.estimates import estimate
-from deepmech.core.labels import over
 from deepmech.metrics.curvature import curvature
 from deepmech_book import figures
 from deepmech_book.figures import Picture
 from deepmech_book.figures.picture import beside
 
 __all__ = [
-    "at_rest",
     "both_ends",
-    "bounded_diagram",
     "chain_in_time",
-    "creeping",
     "diagram",
-    "effective_frictions",
     "fitted_in_time",
-    "friction_law",
-    "mean_velocities",
-    "network_beside_chain",
     "network_in_time",
     "overdamped_limit",
-    "ruler_extensions",
-    "ruler_shapes",
-    "ruler_unevenness",
-    "steps_by_time_step",
 ]
 
 _BLOCK, _LOAD = r"block $\ell$", r"load $D_\ell$ (in units of $y$)"
@@ -44,90 +30,6 @@ _SEPARATION = r"data separation $D_\ell$"
 _chains = partial(figures.load_curves, run="run", x_label=_BLOCK, y_label=_LOAD)
 _networks = partial(figures.load_curves, layer="layer", y_label=_SEPARATION)
 _epochs = partial(figures.trajectories, time="at_epoch", layer="layer", x_label="epoch", y_label=_SEPARATION)
-
-# --- chain ------------------------------------------------------------------------------------------------------------
-
-
-network_beside_chain = partial(
-    figures.analogy,
-    alt="A feed-forward network above a chain of blocks and springs between a wall and a target; each layer of the "
-    "network stands over the block that represents it.",
-    figure="A.2",
-)
-"""Fig. 2, drawn anew."""
-
-friction_law = partial(
-    figures.friction_law, figure="A.5",
-    alt="The friction law: no motion for forces between minus the leftward friction and the rightward friction, and a "
-    "straight line of slope one on either side.",
-)  # fmt: skip
-"""Fig. 5(c), of a friction to the right and one to the left."""
-
-# --- equilibria -------------------------------------------------------------------------------------------------------
-
-
-def at_rest(run: xr.Dataset, theory: xr.Dataset) -> Picture:
-    """Load curves of quiet chains over ``friction_right``, simulated and in closed form."""
-    return figures.lines(
-        run["load_curve"].isel(run=0, drop=True), x="block", by="friction_right", theory=1 - theory["position"],
-        theory_label="closed form", label=r"$\mu_\rightarrow$ = {}", named_at=run["block"].values[-2],
-        x_label=_BLOCK, y_label=_LOAD,
-        alt="Load curves of quiet chains for ten frictions, from the straight diagonal to a curve that stays at one "
-        "and drops only at the last spring; dashed theory lies on the points.",
-    )  # fmt: skip
-
-
-mean_velocities = partial(
-    figures.lines, x="force", by="noise_bar", label=r"$\bar\varepsilon$ = {}", level=0.0, points=False,
-    x_label=r"spring force $z = k\,\Delta d$ (in units of $ky$)", y_label="mean velocity",
-    alt="Three rising curves of mean velocity over spring force; they all pass through zero at minus 0.05, and the one "
-    "with the weakest noise is nearly zero between minus 0.2 and 0.1.",
-)  # fmt: skip
-"""Mean velocity of a block over ``force`` and ``noise_bar``."""
-
-
-def steps_by_time_step(same_noise: xr.DataArray, same_kicks: xr.DataArray, limit: float) -> Picture:
-    """Mean step in elongation over ``dt`` (and ``run``) at fixed ε and at fixed ε̄, beside the limit of strong noise."""
-    kinds = {"fixed ε": same_noise.mean("run"), "fixed ε̄": same_kicks.mean("run")}
-    return figures.lines(
-        xr.concat(kinds.values(), xr.Variable("kind", list(kinds))), x="dt", by="kind", log="x", level=limit,
-        level_label="Eq. 8 of the paper", x_label=r"time step $\eta$", y_label=r"mean $\Delta d$ (in units of $y$)",
-        alt="Mean step in elongation against time step: nearly constant at fixed step noise, and falling from positive "
-        "values to the line of Eq. 8 at fixed noise per root time as steps become shorter.",
-    )  # fmt: skip
-
-
-def bounded_diagram(run: xr.Dataset, bound: float, friction_left: float) -> Picture:
-    """Chains over ``noise_bar`` and ``friction_right`` whose kicks have this bound, with the line in closed form."""
-    edge = np.linspace(0, friction_left, 41)
-    return _diagram(
-        run, "noise_bar", r"step noise $\bar\varepsilon$ (force)", (edge / bound, edge),
-        r"closed form, $\bar\varepsilon c = \mu_\rightarrow$",
-        alt="Phase diagram with bounded noise: concave load curves at the right, convex at the left, and the "
-        "closed-form boundary as a slanted line close to where the simulated curvature changes sign.",
-    )  # fmt: skip
-
-
-def creeping(times: xr.DataArray, fitted: xr.DataArray) -> Picture:
-    """Times over ``noise_bar`` against 1/ε̄², and an exponential fitted to them."""
-    inverse = over("inverse_square", 1 / times.noise_bar.values**2)
-    return figures.lines(
-        inverse.copy(data=times.values), x="inverse_square", theory=inverse.copy(data=fitted.values),
-        theory_label="exponential fit", log="y", x_label=r"$1/\bar\varepsilon^2$ (in units of $1/(ky)^2$)",
-        y_label="drift time",
-        alt="Drift time on a logarithmic scale against the inverse square of the noise: the points follow a straight "
-        "line.",
-    )  # fmt: skip
-
-
-effective_frictions = partial(
-    figures.lines, x="noise_bar", by="position", label=r"force {} of the way to $\mu_\rightarrow$", log="x",
-    points=False, legend=True, level_label="limit", x_label=r"step noise $\bar\varepsilon$ (in units of $ky$)",
-    y_label=r"effective friction $\mu_\mathrm{eff}$",
-    alt="Five curves of effective friction: the lowest stays at minus 0.05, the others fall to it with noise from "
-    "different values.",
-)  # fmt: skip
-"""Effective friction over ``noise_bar`` and ``position``, and its limit under strong noise, the ``level``."""
 
 # --- phase_diagram ----------------------------------------------------------------------------------------------------
 
@@ -225,54 +127,4 @@ def fitted_in_time(fit: xr.Dataset) -> Picture:
         fit["load_curve"].isel(seed=0, drop=True).assign_coords(regime=_REGIMES), panel="regime",
         alt="Three panels of fitted chains' loads over epochs: smooth lines that start together and spread, as the "
         "networks' do, but without the initial rise of the first panel's network.",
-    )  # fmt: skip
-
-
-# --- folding_ruler ----------------------------------------------------------------------------------------------------
-
-
-def ruler_shapes(position: xr.DataArray) -> Picture:
-    """The first run of each ``pull``."""
-    return figures.folding_ruler(
-        position.isel(run=0, drop=True), figure="A.S1",
-        alt="Zig-zag shapes of a folding ruler during three pulls. Pulled slowly, the pairs near the hand open wide "
-        "and those near the pin stay folded. Jerked along the line, open and closed pairs alternate without order. "
-        "Shaken sideways, all pairs open alike.",
-    )  # fmt: skip
-
-
-def ruler_extensions(final: xr.DataArray, slow: xr.DataArray) -> Picture:
-    """Extension of each ``pair`` at the end of each ``pull``, mean over ``run``, and the slow pull in closed form."""
-    return figures.lines(
-        estimate(final, "run", "skewed"), slow.expand_dims(pull=["slow"]), x="pair", by="pull",
-        theory_label="slow pull, closed form",
-        x_label="pair, counted from the pin", y_label="extension (straight = 1)",
-        alt="Final extension against pair. The slow pull rises from folded pairs at the pin to nearly straight ones at "
-        "the hand and follows the closed form. Shaken sideways it is flat at 0.6. Jerked along the line it scatters "
-        "around 0.6.",
-    )  # fmt: skip
-
-
-_SHAKEN = {
-    "jerk_speed": (
-        "jerk speed (unit: 2√(τ/m))",
-        "Relative unevenness against jerk speed for three table frictions. With jerks all curves lie above one, "
-        "highest for the smallest friction.",
-    ),
-    "shake_speed": (
-        "shaking speed $c$ (unit: 2√(τ/m))",
-        "Relative unevenness against sideways shaking speed for three table frictions. All curves fall towards zero.",
-    ),
-}
-
-
-def ruler_unevenness(uneven: xr.DataArray) -> Picture:
-    """Unevenness relative to a slow pull, over ``table_friction``, ``run`` and ``jerk_speed`` or ``shake_speed``."""
-    (by,) = set(_SHAKEN) & set(map(str, uneven.dims))
-    x_label, alt = _SHAKEN[by]
-    # Of what is not random one run stands for all.
-    mean = estimate(uneven, "run", "skewed") if uneven.sizes["run"] > 1 else uneven.isel(run=0)
-    return figures.lines(
-        mean, x=by, by="table_friction", label="f = {}", level=1.0, level_label="slow", x_label=x_label,
-        y_label="unevenness, relative to slow", alt=alt,
     )  # fmt: skip

@@ -10,10 +10,10 @@ from deepmech.core.estimates import Estimate, estimate, jackknife, leave_one_out
 from deepmech.metrics import relaxation
 from deepmech.simulators.brownian import Well, final_overlap, free_overlap, free_time, well_overlap
 from deepmech_book import words
-from deepmech_book.analysis.glass import phases
-from deepmech_book.analysis.glass.summaries import of_learnt_most, origins
 from deepmech_book.claims.functions import Measurement, measures
-from deepmech_book.claims.glass._clocks import measures_walks
+from deepmech_book.glass import phases
+from deepmech_book.glass.clocks import measures_walks
+from deepmech_book.glass.phases import of_learnt_most, origins
 from deepmech_book.glass.words import said
 from deepmech_book.sweeps.glass.walks import P_D, RATE
 
