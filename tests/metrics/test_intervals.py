@@ -16,6 +16,7 @@ from deepmech.metrics.groups import GroupAssigner, GroupMoments
 from deepmech.metrics.interpret import band, compare, estimate, interpret, leave_one_out
 from deepmech.metrics.load_curve import load_curve
 from deepmech.metrics.separation import data_separation
+from deepmech_book.beyond.experiments import experiment
 from deepmech_book.sweeps.extras import coverage
 from deepmech_book.sweeps.shipped import result
 
@@ -95,7 +96,7 @@ def test_intervals_cover_the_populations_separation():
 
     Not where features have no fourth moment, and D no variance: there the debiased form only does better.
     """
-    found, draws = result(coverage.coverage()), 1000
+    found, draws = result(experiment("coverage")), 1000
     mean = found.mean("block")
     light = [name for name in coverage.POPULATIONS if "heavy" not in name]
     plain, debiased = (mean["covered"].sel(estimate=form, drop=True) for form in coverage.FORMS)
@@ -109,7 +110,7 @@ def test_intervals_cover_the_populations_separation():
 
 def test_of_three_ways_to_an_interval_one_covers_in_every_population():
     """Groups dealt class by class see no scatter of shares; bootstrapped numbers lie about plain D."""
-    covered = result(coverage.drawn_coverage()).covered.mean("block")
+    covered = result(experiment("coverage-drawn")).covered.mean("block")
     at_random, in_turn, bootstrapped = (covered.sel({"method": one}, drop=True) for one in coverage.METHODS)
     assert (at_random > 0.95 - 3 * np.sqrt(0.95 * 0.05 / 100)).all()
     assert (in_turn.sel(population="two classes, 98 to 2", samples=[2000, 20_000]) < 0.7).all()

@@ -8,49 +8,25 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-import numpy as np
 import xarray as xr
 
-from deepmech.core.estimates import Estimate, estimate
-from deepmech.core.labels import over
+from deepmech.core.estimates import Estimate
 from deepmech.metrics.curvature import curvature
 from deepmech_book import figures
 from deepmech_book.figures import Picture
 from deepmech_book.figures.picture import beside
 
 __all__ = [
-    "accuracy_over_loss",
-    "at_rest",
     "both_ends",
-    "bounded_diagram",
     "chain_in_time",
-    "creeping",
     "curvatures_in_two_metrics",
-    "curves_by_epoch",
-    "curves_of_stages",
     "diagram",
-    "effective_frictions",
     "fitted_in_time",
-    "friction_law",
-    "growth_of_noise",
-    "layers_in_training",
-    "linear_networks",
-    "linear_networks_by_step",
-    "mean_images",
-    "mean_velocities",
-    "network_beside_chain",
     "network_in_time",
     "networks_in_d_hat",
-    "noise_by_layer",
     "overdamped_limit",
-    "ruler_extensions",
-    "ruler_shapes",
-    "ruler_unevenness",
-    "steps_by_time_step",
     "two_metrics",
     "two_metrics_by_dropout",
-    "widths",
-    "without_friction",
 ]
 
 _BLOCK, _LOAD = r"block $\ell$", r"load $D_\ell$ (in units of $y$)"
@@ -59,90 +35,6 @@ _SEPARATION = r"data separation $D_\ell$"
 _chains = partial(figures.load_curves, run="run", x_label=_BLOCK, y_label=_LOAD)
 _networks = partial(figures.load_curves, layer="layer", y_label=_SEPARATION)
 _epochs = partial(figures.trajectories, time="at_epoch", layer="layer", x_label="epoch", y_label=_SEPARATION)
-
-# --- chain ------------------------------------------------------------------------------------------------------------
-
-
-network_beside_chain = partial(
-    figures.analogy,
-    alt="A feed-forward network above a chain of blocks and springs between a wall and a target; each layer of the "
-    "network stands over the block that represents it.",
-    figure="A.2",
-)
-"""Fig. 2, drawn anew."""
-
-friction_law = partial(
-    figures.friction_law, figure="A.5",
-    alt="The friction law: no motion for forces between minus the leftward friction and the rightward friction, and a "
-    "straight line of slope one on either side.",
-)  # fmt: skip
-"""Fig. 5(c), of a friction to the right and one to the left."""
-
-# --- equilibria -------------------------------------------------------------------------------------------------------
-
-
-def at_rest(run: xr.Dataset, theory: xr.Dataset) -> Picture:
-    """Load curves of quiet chains over ``friction_right``, simulated and in closed form."""
-    return figures.lines(
-        run["load_curve"].isel(run=0, drop=True), x="block", by="friction_right", theory=1 - theory["position"],
-        theory_label="closed form", label=r"$\mu_\rightarrow$ = {}", named_at=run["block"].values[-2],
-        x_label=_BLOCK, y_label=_LOAD,
-        alt="Load curves of quiet chains for ten frictions, from the straight diagonal to a curve that stays at one "
-        "and drops only at the last spring; dashed theory lies on the points.",
-    )  # fmt: skip
-
-
-mean_velocities = partial(
-    figures.lines, x="force", by="noise_bar", label=r"$\bar\varepsilon$ = {}", level=0.0, points=False,
-    x_label=r"spring force $z = k\,\Delta d$ (in units of $ky$)", y_label="mean velocity",
-    alt="Three rising curves of mean velocity over spring force; they all pass through zero at minus 0.05, and the one "
-    "with the weakest noise is nearly zero between minus 0.2 and 0.1.",
-)  # fmt: skip
-"""Mean velocity of a block over ``force`` and ``noise_bar``."""
-
-
-def steps_by_time_step(same_noise: xr.DataArray, same_kicks: xr.DataArray, limit: float) -> Picture:
-    """Mean step in elongation over ``dt`` (and ``run``) at fixed ε and at fixed ε̄, beside the limit of strong noise."""
-    kinds = {"fixed ε": same_noise.mean("run"), "fixed ε̄": same_kicks.mean("run")}
-    return figures.lines(
-        xr.concat(kinds.values(), xr.Variable("kind", list(kinds))), x="dt", by="kind", log="x", level=limit,
-        level_label="Eq. 8 of the paper", x_label=r"time step $\eta$", y_label=r"mean $\Delta d$ (in units of $y$)",
-        alt="Mean step in elongation against time step: nearly constant at fixed step noise, and falling from positive "
-        "values to the line of Eq. 8 at fixed noise per root time as steps become shorter.",
-    )  # fmt: skip
-
-
-def bounded_diagram(run: xr.Dataset, bound: float, friction_left: float) -> Picture:
-    """Chains over ``noise_bar`` and ``friction_right`` whose kicks have this bound, with the line in closed form."""
-    edge = np.linspace(0, friction_left, 41)
-    return _diagram(
-        run, "noise_bar", r"step noise $\bar\varepsilon$ (force)", (edge / bound, edge),
-        r"closed form, $\bar\varepsilon c = \mu_\rightarrow$",
-        alt="Phase diagram with bounded noise: concave load curves at the right, convex at the left, and the "
-        "closed-form boundary as a slanted line close to where the simulated curvature changes sign.",
-    )  # fmt: skip
-
-
-def creeping(times: xr.DataArray, fitted: xr.DataArray) -> Picture:
-    """Times over ``noise_bar`` against 1/ε̄², and an exponential fitted to them."""
-    inverse = over("inverse_square", 1 / times.noise_bar.values**2)
-    return figures.lines(
-        inverse.copy(data=times.values), x="inverse_square", theory=inverse.copy(data=fitted.values),
-        theory_label="exponential fit", log="y", x_label=r"$1/\bar\varepsilon^2$ (in units of $1/(ky)^2$)",
-        y_label="drift time",
-        alt="Drift time on a logarithmic scale against the inverse square of the noise: the points follow a straight "
-        "line.",
-    )  # fmt: skip
-
-
-effective_frictions = partial(
-    figures.lines, x="noise_bar", by="position", label=r"force {} of the way to $\mu_\rightarrow$", log="x",
-    points=False, legend=True, level_label="limit", x_label=r"step noise $\bar\varepsilon$ (in units of $ky$)",
-    y_label=r"effective friction $\mu_\mathrm{eff}$",
-    alt="Five curves of effective friction: the lowest stays at minus 0.05, the others fall to it with noise from "
-    "different values.",
-)  # fmt: skip
-"""Effective friction over ``noise_bar`` and ``position``, and its limit under strong noise, the ``level``."""
 
 # --- phase_diagram ----------------------------------------------------------------------------------------------------
 
@@ -243,70 +135,7 @@ def fitted_in_time(fit: xr.Dataset) -> Picture:
     )  # fmt: skip
 
 
-# --- linear_networks --------------------------------------------------------------------------------------------------
-
-
-def linear_networks(made: xr.Dataset) -> Picture:
-    """Load curves of a deep linear network over ``training``, mean over ``seed``."""
-    return _networks(
-        made["load_curve"].mean("seed"), by="training", figure="A.5",
-        alt="Small and printed large steps: one straight line; dropout, large steps sag.",
-    )  # fmt: skip
-
-
-def linear_networks_by_step(made: xr.Dataset) -> Picture:
-    """The same over ``learning_rate``."""
-    return _networks(
-        made["load_curve"].mean("seed"), by="learning_rate", label="step size {}",
-        alt="Load curves for several step sizes, which sag the more the larger the step.",
-    )  # fmt: skip
-
-
-def without_friction(run: xr.Dataset) -> Picture:
-    """Chains without friction to the right, over ``noise``."""
-    return _chains(
-        run["load_curve"], by="noise", label=r"$\varepsilon$ = {}",
-        alt="Load curves: straight without noise, one sag for all of the stronger noises.", figure="A.5",
-    )  # fmt: skip
-
-
-# --- linear_networks, whether noise runs forward ----------------------------------------------------------------------
-
-
-def noise_by_layer(relative: xr.DataArray) -> Picture:
-    """Noise over signal over ``layer``, ``at_epoch`` and ``slope``, mean over ``seed``; a row a kind of ``noise``."""
-    # Of layer 1 under dropout, which comes before its own, there is none.
-    noise: xr.DataArray = xr.apply_ufunc(np.log10, relative.where(relative > 1e-6))
-    mean = noise.mean("seed")
-    return figures.lines(
-        {
-            f"{kind},\n{_NAMED.get(slope, f'α={slope:g}')}": mean.sel(noise=kind, slope=slope, drop=True)
-            for kind in ("dropout", "data noise")
-            for slope in mean["slope"].values
-        },
-        x="layer", by="at_epoch", label="epoch {}", shared="row", x_label=r"layer $\ell$",
-        y_label="noise / signal (log₁₀)",
-        alt="Six panels of relative noise over seven layers at three epochs, for dropout and for noise of data at "
-        "three slopes. Before training the noise rises with depth or is flat. At the end it is still higher in the "
-        "last layer than in the second under dropout in the networks that are not ReLU, rises and falls again in ReLU, "
-        "and falls or levels off where the data are noisy.",
-    )  # fmt: skip
-
-
 _NAMED = {0.0: "ReLU", 1.0: "linear"}
-
-
-def growth_of_noise(growth: xr.DataArray) -> Picture:
-    """Growth of noise from layer to layer, over ``noise``, ``slope``, ``strength`` and ``seed``."""
-    words = [f"{kind}, slope {slope:g}" for kind in growth["noise"].values for slope in growth["slope"].values]
-    cases = growth.stack(case=["noise", "slope"]).drop_vars(["case", "noise", "slope"]).assign_coords(case=words)
-    return figures.dots(
-        estimate(cases, "seed", "symmetric"), row="case", by="strength", level=0.0,
-        x_label="growth of noise / signal (log₁₀)",
-        alt="Nine rows of three dots: dropout, data noise and small batches at three slopes each. Dropout lies to the "
-        "right of zero at slopes 0.4 and 1 and about zero at slope 0; data noise lies to the left in all rows; small "
-        "batches lie on both sides.",
-    )  # fmt: skip
 
 
 # --- metrics_compared -------------------------------------------------------------------------------------------------
@@ -353,129 +182,3 @@ def two_metrics_by_dropout(made: xr.Dataset) -> Picture:
         alt="Four panels of load curves for several dropout probabilities: ReLU networks in both metrics, then linear "
         "ones. The curves of the two metrics bend alike in ReLU networks.",
     )  # fmt: skip
-
-
-# --- folding_ruler ----------------------------------------------------------------------------------------------------
-
-
-def ruler_shapes(position: xr.DataArray) -> Picture:
-    """The first run of each ``pull``."""
-    return figures.folding_ruler(
-        position.isel(run=0, drop=True), figure="A.S1",
-        alt="Zig-zag shapes of a folding ruler during three pulls. Pulled slowly, the pairs near the hand open wide "
-        "and those near the pin stay folded. Jerked along the line, open and closed pairs alternate without order. "
-        "Shaken sideways, all pairs open alike.",
-    )  # fmt: skip
-
-
-def ruler_extensions(final: xr.DataArray, slow: xr.DataArray) -> Picture:
-    """Extension of each ``pair`` at the end of each ``pull``, mean over ``run``, and the slow pull in closed form."""
-    return figures.lines(
-        estimate(final, "run", "skewed"), slow.expand_dims(pull=["slow"]), x="pair", by="pull",
-        theory_label="slow pull, closed form",
-        x_label="pair, counted from the pin", y_label="extension (straight = 1)",
-        alt="Final extension against pair. The slow pull rises from folded pairs at the pin to nearly straight ones at "
-        "the hand and follows the closed form. Shaken sideways it is flat at 0.6. Jerked along the line it scatters "
-        "around 0.6.",
-    )  # fmt: skip
-
-
-_SHAKEN = {
-    "jerk_speed": (
-        "jerk speed (unit: 2√(τ/m))",
-        "Relative unevenness against jerk speed for three table frictions. With jerks all curves lie above one, "
-        "highest for the smallest friction.",
-    ),
-    "shake_speed": (
-        "shaking speed $c$ (unit: 2√(τ/m))",
-        "Relative unevenness against sideways shaking speed for three table frictions. All curves fall towards zero.",
-    ),
-}
-
-
-def ruler_unevenness(uneven: xr.DataArray) -> Picture:
-    """Unevenness relative to a slow pull, over ``table_friction``, ``run`` and ``jerk_speed`` or ``shake_speed``."""
-    (by,) = set(_SHAKEN) & set(map(str, uneven.dims))
-    x_label, alt = _SHAKEN[by]
-    # Of what is not random one run stands for all.
-    mean = estimate(uneven, "run", "skewed") if uneven.sizes["run"] > 1 else uneven.isel(run=0)
-    return figures.lines(
-        mean, x=by, by="table_friction", label="f = {}", level=1.0, level_label="slow", x_label=x_label,
-        y_label="unevenness, relative to slow", alt=alt,
-    )  # fmt: skip
-
-
-# --- convolutional ----------------------------------------------------------------------------------------------------
-
-
-def accuracy_over_loss(one: xr.Dataset) -> Picture:
-    """Test accuracy over the training loss of one network, coloured by epoch."""
-    return figures.scatter(
-        np.log10(one["loss"]),
-        100 * one["accuracy"],
-        colour=one["at_epoch"].astype(float),
-        colour_label="epoch",
-        x_label=r"training loss ($\log_{10}$)",
-        y_label="test accuracy (%)",
-        alt="Test accuracy over the logarithm of the training loss, in three groups: dots of the first stage move left "
-        "to the smallest losses and rise little, those of the second begin at a larger loss and lie highest, those of "
-        "the third begin at the largest, lowest, and rise.",
-        figure="A.S2",
-    )
-
-
-def curves_of_stages(ends: xr.Dataset) -> Picture:
-    """Load curves at the ends of three stages, over ``stage``, ``seed`` and ``layer``."""
-    return _networks(
-        ends["load_curve"],
-        by="stage",
-        run="seed",
-        alt="Three load curves over eight layers. Without dropout the curve rises first and falls ever faster; under 5 "
-        "per cent dropout it rises to layer 1 and falls in a nearly straight line; under 30 per cent it falls fastest "
-        "after layer 1 and levels off.",
-        figure="A.S2",
-    )
-
-
-def layers_in_training(one: xr.Dataset) -> Picture:
-    """Data separation of every layer of one network over ``at_epoch``, its training loss below."""
-    return _epochs(
-        one["load_curve"],
-        force=one.loss,
-        force_label="loss",
-        alt="Data separation of eight layers over epochs. Twice, when dropout is raised, all lines drop within a few "
-        "epochs; after the second time the last layers rise again.",
-    )
-
-
-curves_by_epoch = partial(
-    _networks,
-    by="at_epoch",
-    label="epoch {}",
-    alt="Three load curves over five layers of a network trained for this page: in the middle layers each lies below "
-    "the one before.",
-)
-"""Load curves of a small convolutional network at three epochs, over ``at_epoch`` and ``layer``."""
-
-mean_images = partial(
-    figures.images,
-    x="layer",
-    y="digit",
-    panel="stage",
-    alt="Grids of small grey images: three digits, eight layers, three stages. The digits are recognisable at layer 0 "
-    "and dissolve into coarse patterns that differ between the digits.",
-    figure="A.S3",
-)
-"""Mean features of digits, over ``stage``, ``digit`` and ``layer``, as small pictures."""
-
-widths = partial(
-    figures.lines,
-    x="layer",
-    by="network",
-    x_label=r"layer $\ell$",
-    y_label="relative width, natural logarithm",
-    legend=True,
-    alt="Four curves over layers: the untrained network's rises; those of the three stages fall in the later layers, "
-    "under dropout from earlier layers on.",
-)
-"""Logarithms of the relative width of classes over ``layer``, a curve for each ``network``."""

@@ -47,29 +47,6 @@ def test_inertia_counts_less_and_less():
     assert distance[0] > 0.1 and float(distance[1] / distance[2]) == pytest.approx(4, rel=0.1)
 
 
-def test_steps_over_the_time_step_are_those_of_simulations():
-    chain = Chain(friction_right=0.02, noise=0.01)
-    found = chains.by_time_step(chain, [0.1, 0.05], 5.0, 3)
-    assert found.dims == ("dt", "run")
-    xr.testing.assert_equal(
-        found.sel(dt=0.1, drop=True), chains.mean_step(simulate(chain, 5.0, dt=0.1, n_runs=3).position)
-    )
-
-
-def test_times_of_steps_that_fall_as_told_and_an_exponential_through_them():
-    """Evenly growing springs have the positions x = −Δd/2 · ℓ(L + 1 − ℓ) beside the straight chain's."""
-    bar, time, block = (
-        over("noise_bar", [0.1, 0.2]),
-        over("time", [1.0, 2.0, 4.0, 8.0]),
-        xr.DataArray(range(5), dims="block"),
-    )
-    step = xr.DataArray([[3.0, 3.0, 1.0, 1.0], [3.0, 1.0, 1.0, 3.0]], dims=("noise_bar", "time"))
-    position = (block / 4 - step / 2 * block * (4 - block)).assign_coords(noise_bar=bar, time=time).expand_dims(run=2)
-    assert chains.drift_times(position, 2.0).values.tolist() == [4.0, 2.0]
-    assert np.isnan(chains.drift_times(position, 0.5)).all()
-    np.testing.assert_allclose(chains.exponential_fit(chains.drift_times(position, 2.0)), [4.0, 2.0])
-
-
 def test_movement_is_that_of_blocks_and_not_of_the_ends():
     position = xr.DataArray([[[9.0, 0.0, 0.0, 9.0], [0.0, 3.0, 4.0, 0.0]]], dims=("run", "time", "block"))
     assert chains.movement(position).values.tolist() == [[pytest.approx(12.5**0.5)]]

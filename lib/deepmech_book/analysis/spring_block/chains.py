@@ -6,7 +6,6 @@ Chains are seven blocks with k = y = 1 where nothing else is said.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -113,27 +112,6 @@ def distance_from_overdamped(dampings: xr.DataArray, t_end: float = 3.0, n_times
 
     first = position(1.0, "first")
     return dampings.copy(data=[abs(position(d, "second") - first).max() for d in dampings.values])
-
-
-# --- Where noise leads ------------------------------------------------------------------------------------------------
-
-
-def by_time_step(chain: Chain, steps: Sequence[float], t_end: float, n_runs: int) -> xr.DataArray:
-    """:func:`mean_step` at ``t_end``, over the time step ``dt`` and ``run``."""
-    ends = [mean_step(simulate(chain, t_end, dt=dt, n_runs=n_runs).position) for dt in steps]
-    return xr.concat(ends, over("dt", list(steps)))
-
-
-def drift_times(position: xr.DataArray, level: float) -> xr.DataArray:
-    """First recorded time at which :func:`mean_step`, mean over ``run``, is below ``level``; nan where it never is."""
-    below = mean_step(position).mean("run") < level
-    return below["time"].where(below).min("time")
-
-
-def exponential_fit(times: xr.DataArray) -> xr.DataArray:
-    """Times over ``noise_bar`` as a straight line through their logarithms over 1/ε̄² has them."""
-    inverse = 1 / times.noise_bar.values**2
-    return times.copy(data=np.exp(np.polyval(np.polyfit(inverse, np.log(times.values), 1), inverse)))
 
 
 def movement(position: xr.DataArray) -> xr.DataArray:
