@@ -20,6 +20,7 @@ from deepmech.trainers.engines.compiled.mlp import CompiledMLP, unsupported
 from deepmech.trainers.engines.torch_func import TorchEnsemble
 from deepmech.trainers.modules import require_new
 from deepmech.trainers.run import (
+    NOTES,
     FallbackWarning,
     Samples,
     TrainerRun,
@@ -51,6 +52,7 @@ WORDS: dict[str, tuple[str, ...]] = {
     "loss": ("mean training loss", "1", "epoch"),
     "state": ("how training ended", "1"),
     "epochs_run": ("epochs that were run", "1"),
+    "model": ("trained network", "1"),
 }
 
 
@@ -66,6 +68,9 @@ class Engine(Protocol):
     def features(self, x: np.ndarray, member: int = 0) -> Features:
         """What the layers of one member make of samples (n, …)."""
 
+    def model(self, member: int = 0) -> nn.Module:
+        """One member as a module of its own, in evaluation mode."""
+
 
 @settled()
 def train(
@@ -78,6 +83,7 @@ def train(
     record: Sequence[int] | int | None = None,
     metrics: Sequence[str | MetricFunction] = ("D",),
     class_means: bool = False,
+    keep_models: bool = False,
     layers: Sequence[str] | None = None,
     ensemble_size: int | None = None,
     threads: int | None = None,
@@ -128,6 +134,8 @@ def train(
         (n, units) and labels (n,), to a number, which stands in the result under the function's name.
     class_means : bool
         Whether to record the mean features of every class as well.
+    keep_models : bool
+        Whether to keep the trained networks as well.
     layers : list of str, optional
         For a network of your own, which layers to measure, as for :func:`deepmech.metrics.load_curve.load_curve`; None
         takes the input and every activation module.
@@ -163,7 +171,9 @@ def train(
         - ``loss`` (…, epoch): mean training loss of every epoch; NaN after the last one run, and where not finite;
         - ``state`` (…): ``"finished"``, ``"stopped"`` (by ``stop_loss`` or ``stop_change``) or ``"diverged"`` (in epoch
           ``epochs_run`` the loss was not finite, or after it, the last, the network; numbers from there on are NaN);
-        - ``epochs_run`` (…).
+        - ``epochs_run`` (…);
+        - with ``keep_models``: ``model`` (…), each network as an ``nn.Module`` on the CPU, in evaluation mode. No file
+          holds modules: ``runs.drop_vars("model")`` before ``to_netcdf``, and ``state_dict()`` of each for itself.
 
         The attribute ``engine`` says which trained, ``fallback_reason`` why it was not the compiled one; where members
         differ in it, it is a coordinate along their labels. With the
@@ -215,6 +225,7 @@ def train(
     if isinstance(spec, FactoryNetwork):
         require_new(members)
     specs.check_bool("train: class_means", class_means)
+    specs.check_bool("train: keep_models", keep_models)
     data = validate_data(
         "train", data, training.dtype,
         every_class=bool(metrics) or class_means, image="CNN" if isinstance(spec, CNN) else "",
@@ -248,6 +259,8 @@ def train(
             engine = CompiledMLP(group[0], shared["compiled"])
         histories = [History(m, data, at, measures, class_means) for m in group]
         run_epochs(engine, histories)
+        for i, history in enumerate(histories if keep_models else []):
+            history.model = engine.model(i)
         return histories
 
     named = [code_of(m) if callable(m) else m for m in dict.fromkeys(metrics)]
@@ -317,11 +330,15 @@ def _metrics(metrics: Sequence[str | MetricFunction]) -> dict[str, str | MetricF
     known = isinstance(metrics, list | tuple) and all(callable(m) or m in tuple(METRICS) for m in metrics)
     allowed = f"a list of some of {', '.join(map(repr, METRICS))} and of functions of features and labels, or ()"
     specs.check("train: metrics", metrics, known, allowed)
-    own = {name_of(metric): metric for metric in metrics if callable(metric)}
-    for name in own:
-        named = name.isidentifier() and name not in WORDS
-        specs.check("train: metrics", name, named, "a function with a name of its own, made with def")
-    return {METRICS[name]: name for name in METRICS if name in metrics} | own
+    own: dict[str, MetricFunction] = {}
+    taken = {*WORDS, *NOTES, *(axis for _, _, *axes in WORDS.values() for axis in axes), "split"}
+    for metric in dict.fromkeys(metrics):
+        if callable(metric):
+            name = name_of(metric).rpartition(".")[2]
+            named = name.isidentifier() and name not in taken | own.keys()
+            specs.check("train: metrics", name, named, "a function with a name of its own, made with def")
+            own[name] = metric
+    return {**{METRICS[name]: name for name in METRICS if name in metrics}, **own}
 
 
 def _measure(metric: str | MetricFunction, n_classes: int) -> Callable[[Any, np.ndarray], float]:
@@ -400,6 +417,7 @@ class History:
         metrics: Mapping[str, Callable[[Any, np.ndarray], float]], class_means: bool,
     ):  # fmt: skip
         self.training, self.data, self.class_means = member.training, data, class_means
+        self.model: nn.Module | None = None
         self.splits = [split for split in SPLITS if getattr(data, f"x_{split}") is not None]
         self.wanted = np.array([int(member.training.epochs)] if epochs is None else epochs, dtype=int)
         self.loss = np.full(int(member.training.epochs), np.nan)
@@ -469,9 +487,12 @@ class History:
 
     def row(self) -> dict[str, Any]:
         """All variables of this member."""
-        means = {"class_mean": self.mean, "class_spread": self.spread} if self.class_means else {}
+        more = {"class_mean": self.mean, "class_spread": self.spread} if self.class_means else {}
+        if self.model is not None:
+            more["model"] = np.array(None)
+            more["model"][()] = self.model
         return {
-            **self.curves, "accuracy": self.accuracy, **means, "loss": self.loss,
+            **self.curves, "accuracy": self.accuracy, **more, "loss": self.loss,
             "state": np.array(self.state, "<U8"), "epochs_run": self.epoch,
         }  # fmt: skip
 

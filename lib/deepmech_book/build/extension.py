@@ -70,13 +70,15 @@ def _counted(results: list[dict[str, Any]]) -> str:
 
 
 def fold_setting_up(app: Any, doctree: nodes.document) -> None:
-    """The cell of parameters and the imports below it become one quiet line: a page begins with a picture."""
+    """The cells of parameters and the imports below them become one quiet line: a page begins with a picture."""
     cells = [c for c in doctree.findall(nodes.container) if c.get("nb_element") == "cell_code"]
     for cell in (c for c in cells if "tag_parameters" in c["classes"]):
         words = "Parameters"
-        below = cell.next_node(descend=False, siblings=True)
-        if below in cells and below.astext().startswith(("import ", "from ")) and "hide_mode" not in below:
-            words = "Parameters and imports"
+        while (below := cell.next_node(descend=False, siblings=True)) in cells and words == "Parameters":
+            if "tag_injected-parameters" not in below["classes"]:  # what another profile sets
+                if not below.astext().startswith(("import ", "from ")) or "hide_mode" in below:
+                    break
+                words = "Parameters and imports"
             source = below.children[0]
             below.remove(source)
             cell.children[0].extend(source.children)
