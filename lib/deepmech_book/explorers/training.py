@@ -9,8 +9,8 @@ import numpy as np
 from deepmech.core.random import stream_id
 from deepmech.data import load
 from deepmech.trainers import MLP, Training, train
-from deepmech_book.analysis.spring_block.chains import DIAGRAMS
 from deepmech_book.explorers.page import SEED, SEEDS, ExplorerSpec, Value, key, quantise_int16
+from deepmech_book.spring_block.chains import DIAGRAMS
 
 __all__ = ["FIG_3", "MOST_DROPOUT", "SIZES", "VALUES", "derived_state", "library_run", "training_page"]
 
