@@ -205,8 +205,7 @@ def test_a_flipped_verdict_stops_the_build_until_it_is_accepted(checkout, monkey
 
     def jupyter_book(checkout, made, new):
         built.append("site")
-        for folder in ("html/_static/scripts", ".doctrees"):
-            (new / "_build" / folder).mkdir(parents=True, exist_ok=True)
+        (new / "_build" / "html" / "_static" / "scripts").mkdir(parents=True, exist_ok=True)
         write_whole(new / "_build" / "html" / "index.html", "pages")
 
     monkeypatch.setattr(site, "_jupyter_book", jupyter_book)

@@ -7,13 +7,13 @@ from slices import cells
 
 from deepmech import over
 from deepmech.sweeps import Sweep, run
+from deepmech_book.beyond.experiments import experiment as beyond
 from deepmech_book.glass.experiments import experiment
 from deepmech_book.spring_block import experiments as springs
 from deepmech_book.spring_block import printed
 from deepmech_book.sweeps.elastic_sde import networks as trials
 from deepmech_book.sweeps.glass import walks
 from deepmech_book.sweeps.spring_block import (
-    architectures,
     in_time,
     networks,
     regression,
@@ -50,7 +50,10 @@ SWEEPS = [
     walks.phase_sweep("regularised", GLASS, [1.0, 0.0], 2, steps=60, waiting=[10, 30], preparation=BRIEF, width=4),
     Sweep("landscapes", SURVEY, {"system": over("system", list(LANDSCAPES["networks"])), "seed": over("seed", [0, 1])},
           LANDSCAPES),
-    *(architectures.diagram(kind, [0.5], [0.0, 0.5], 1, trained=False, data=TINY) for kind in architectures.KINDS),
+    *(
+        beyond(f"travels-{kind}-untrained", {"slope": [0.5], "seed": [0]}, data=TINY)
+        for kind in ("plain", "residual", "transformer")
+    ),
 ]  # fmt: skip
 
 

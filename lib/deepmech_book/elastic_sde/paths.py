@@ -1,25 +1,20 @@
 """Locally elastic ODEs driven by effects estimated from networks, beside the networks: Figs. 5, D.7, D.8 and D.9."""
 
-from __future__ import annotations
-
-from typing import Any, Literal
-
 import numpy as np
 import xarray as xr
 
 from deepmech.core.random import Stream
-from deepmech.metrics.elasticity import Model, relative_difference
+from deepmech.metrics.elasticity import relative_difference
 from deepmech.simulators.elastic_sde import ElasticSDE, mean_solution
-from deepmech_book.analysis.elastic_sde.effects import class_means, estimate, step_of
+from deepmech_book.elastic_sde.readings import class_means, estimate, step_of
 
-Structure = Literal["isotropic", "logits"]
 NOTHING = 15.0
 """Integrated intra-class effect of the null: logits grow by a factor e⁵ with three classes."""
 LAST = 1000
 """Iterations at the end of training over whose mean paths are scaled to the networks', as in the authors' program."""
 
 
-def propagator(drive: xr.Dataset, structure: Structure, times: np.ndarray, n_classes: int) -> np.ndarray:
+def propagator(drive, structure, times, n_classes):
     """Solution of the LE-ODE for every unit start: shape (time, class, logit, class of the start, logit of the start).
 
     ``drive`` holds ``intra`` and ``inter`` over ``time``, per iteration.
@@ -37,41 +32,23 @@ def propagator(drive: xr.Dataset, structure: Structure, times: np.ndarray, n_cla
 
 
 def imitate(
-    result: xr.Dataset,
-    estimator: Model | Literal["none"] = "L-program",
-    structure: Structure = "logits",
-    *,
-    window: int = 21,
-    n_runs: int = 500,
-    n_batches: int = 1,
-    n_times: int = 100,
-    starts: Literal["random", "genuine"] = "random",
-) -> xr.Dataset:
+    result, estimator="L-program", structure="logits", *, window=21, n_runs=500, n_batches=1, n_times=100,
+    starts="random",
+):  # fmt: skip
     """Paths of the LE-ODE with the effects that ``estimator`` reads off the networks' class means.
 
     As in the paper (App. D.2) each run starts from normal numbers as large as the networks' initial class means, and
     each class's path is multiplied by a number of its own, which may be negative, such that its own logit ends where
-    the networks' does. The authors' program multiplies the mean over all runs instead.
+    the networks' does. The authors' program multiplies the mean over all runs instead. With ``starts="genuine"`` every
+    run starts from the networks' own initial means.
 
-    Parameters
-    ----------
-    result : of :func:`.networks.trials`, one configuration.
-    estimator : the model whose formulas give α̂ and β̂; ``"none"`` takes α constant, :data:`NOTHING` in all, and β = 0,
-        which know nothing of the networks.
-    structure : the model that is simulated with them: ``"isotropic"`` (I) or ``"logits"`` (L).
-    window : of the smoothing filter, in iterations; at least five recorded times are used.
-    n_runs, n_times : runs, and times at which they are compared.
-    n_batches : into so many, with starts of their own, runs are dealt; where there are several, results have the
-        dimension ``batch``, for intervals.
-    starts : ``"genuine"`` starts every run from the networks' own initial means instead.
+    ``"none"`` as estimator takes α constant, :data:`NOTHING` in all, and β = 0, which know nothing of the networks.
+    With several batches, which have starts of their own, results have the dimension ``batch``, for intervals.
 
-    Returns
-    -------
-    Dataset
-        Over ``time``, ``class`` and ``logit``: ``genuine``; ``median``, ``low`` and ``high`` (16 % and 84 % of runs),
-        scaled. Over ``class``: ``right``, the share of runs whose largest logit at the end is the class's own, after
-        scaling. Over ``norm``, ``time`` and ``class``: ``distance``, the median of the
-        relative difference RD_k(t) over runs (Eq. D.21), by the Euclidean norm ("I") and along d_k alone ("L").
+    Over ``time``, ``class`` and ``logit``: ``genuine``; ``median``, ``low`` and ``high`` (16 % and 84 % of runs),
+    scaled. Over ``class``: ``right``, the share of runs whose largest logit at the end is the class's own, after
+    scaling. Over ``norm``, ``time`` and ``class``: ``distance``, the median of the relative difference RD_k(t) over
+    runs (Eq. D.21), by the Euclidean norm ("I") and along d_k alone ("L").
     """
     k = result.sizes["class"]
     means = class_means(result).transpose("time", "class", "logit")
@@ -81,18 +58,18 @@ def imitate(
     first = first_means(means)
     size = np.linalg.norm(first, axis=-1) / np.sqrt(k)
     moved = propagator(effects_of(result, estimator, window), structure, np.maximum(times - times[0], 0.0), k)
-    coords: dict[str, Any] = {"time": times, "class": np.arange(k), "logit": np.arange(k)}
+    coords = {"time": times, "class": np.arange(k), "logit": np.arange(k)}
     real = xr.DataArray(genuine, dims=("time", "class", "logit"), coords=coords)
     told = []
     for batch in range(n_batches):
         dice = Stream.of("imitation", batch).normal("start", 0, (n_runs // n_batches, k, k))
         start = dice * size[:, None] if starts == "random" else first[None]
-        told.append(_compared(real, np.einsum("tabcd,rcd->rtab", moved, start)))
+        told.append(compared(real, np.einsum("tabcd,rcd->rtab", moved, start)))
     found = xr.concat(told, "batch") if n_batches > 1 else told[0]
     return found.assign_attrs(estimator=estimator, structure=structure)
 
 
-def _compared(real: xr.DataArray, paths: np.ndarray) -> xr.Dataset:
+def compared(real, paths):
     """What :func:`imitate` tells of paths (run, time, class, logit) beside the networks' means."""
     times, own = real["time"].values, np.arange(real.sizes["class"])
     ends = times > times[-1] - LAST
@@ -117,12 +94,12 @@ def _compared(real: xr.DataArray, paths: np.ndarray) -> xr.Dataset:
     )
 
 
-def first_means(means: xr.DataArray) -> np.ndarray:
+def first_means(means):
     """Means over the first hundred iterations, (class, logit)."""
     return np.asarray(means.values[: max(1, round(100 / step_of(means)))].mean(0))
 
 
-def effects_of(result: xr.Dataset, estimator: Model | Literal["none"], window: int) -> xr.Dataset:
+def effects_of(result, estimator, window):
     """Effects per iteration over the time since the first record, that drive :func:`propagator`."""
     time = result["time"].astype(float) - float(result["time"][0])
     if estimator == "none":

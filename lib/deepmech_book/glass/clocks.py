@@ -9,11 +9,9 @@ from typing import Any
 
 import xarray as xr
 
-from deepmech_book.analysis.glass import phases
 from deepmech_book.claims.display import short
 from deepmech_book.claims.functions import ClaimFunction, Measurement, judged
-
-__all__ = ["ClaimOnWalks", "after_paper_wait", "measures_walks"]
+from deepmech_book.glass import phases
 
 Walks = xr.Dataset | dict[str, xr.Dataset]
 
@@ -56,13 +54,7 @@ def measures_walks(*ids: str, early: bool = False) -> Callable[[Callable[..., Me
 
 
 def after_paper_wait(walked: Walks) -> Any:
-    """The same walks, their clock started after the paper's wait; None where one has no record of that, or begins so.
-
-    Parameters
-    ----------
-    walked : Dataset, or dict of str to Dataset
-        Walks of a phase, or by phase, over ``waiting``.
-    """
+    """Walks with their clock started after the paper's wait; None where one has no record of that, or begins so."""
     if isinstance(walked, dict):
         late = {phase: after_paper_wait(run) for phase, run in walked.items()}
         return None if any(run is None for run in late.values()) else late
