@@ -33,7 +33,7 @@ def networks(
     n_seeds: int = 10,
     scatter: float = 0.01,
 ) -> xr.Dataset:
-    """A diagram of networks as :func:`deepmech_book.sweeps.spring_block.networks.figure_1` gives it.
+    """A diagram of networks as those of Fig. 1.
 
     ``accuracy`` is a function of the curvature of the cell, and of slope and noise as ``bend``; both scatter over
     seeds. Test load curves are those of training samples, scattered anew. The training loss grows with slope and noise,

@@ -28,8 +28,8 @@ Ranks = Callable[[np.ndarray, np.ndarray], np.ndarray]
 class NetworkDiagram:
     """Curvature and test accuracy over ``slope``, one kind of noise (from least to most) and ``seed``.
 
-    Numbers are estimates over seeds, of the networks in ``made``, a finished sweep of :func:`.networks.figure_1` or one
-    like it. A cell with a network that diverged is in none of them; ``left_out`` counts these.
+    Numbers are estimates over seeds, of the networks in ``made``, a diagram of Fig. 1 or one like it. A cell with a
+    network that diverged is in none of them; ``left_out`` counts these.
     """
 
     def __init__(self, made: xr.Dataset) -> None:

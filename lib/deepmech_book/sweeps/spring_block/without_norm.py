@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -11,15 +10,12 @@ import xarray as xr
 from torch import nn
 
 from deepmech.data import load
-from deepmech.sweeps import Sweep
 from deepmech.trainers import Training, train
 from deepmech_book.sweeps.policy import verification_policy
 from deepmech_book.sweeps.spring_block.networks import (
     TORCH,
-    dataset_kwargs,
     final_loss,
     summarise,
-    sweep,
 )
 
 #: How the constants are found, layer by layer in the network with its initial weights, from the training samples. They
@@ -66,25 +62,6 @@ def constants(
             x = layers[-1](x)
         layers.append(nn.Dropout(dropout))
     return nn.Sequential(*layers, nn.Linear(width, 10))
-
-
-def lazy_corner(
-    data: str | dict[str, Any] = "mnist-program",
-    learning_rates: Sequence[float] = (1e-4, 3e-4, 1e-3),
-    n_seeds: int = 10,
-    epochs: int = 100,
-) -> Sweep:
-    """ReLU networks without dropout, over :data:`SCALED`, ``learning_rate`` and ``seed``.
-
-    Examples
-    --------
-    >>> lazy_corner("digits").grid.shape
-    (3, 3, 10)
-    """
-    seeds = range(FIRST_SEED, FIRST_SEED + n_seeds)
-    cells = {"scaled": list(SCALED), "learning_rate": learning_rates, "seed": seeds}
-    fixed = {"network": {"slope": 0.0}, "training": {"epochs": epochs}}
-    return sweep("constants", "spring_block.without_norm", cells, dataset_kwargs(data), **fixed)
 
 
 @verification_policy(tolerance={**TORCH, "loss": 3e-2})
