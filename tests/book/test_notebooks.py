@@ -82,7 +82,7 @@ time.sleep(2)"""
 def test_cells_and_sweeps_are_counted_while_they_run_and_the_page_is_as_without(checkout, monkeypatch):
     write_notebooks(checkout, a=notebook_text(COUNTED, "n"))
     page_run, target = notebooks.page_runs(checkout, "quick")[0], checkout.root / "alone.ipynb"
-    assert execution.execute(checkout, page_run.source, page_run.parameters, page_run.parts, target, {}) == ""
+    assert execution.execute(checkout, page_run, target, {}) == ""
     monkeypatch.setattr(notebooks, "OFTEN", 0)
     page_runs, lines = run(checkout)
     counted = r"\d\.\d s: springs/a, code cell 2 of 3, powers: 2 of 2 cells, 00:00 left"

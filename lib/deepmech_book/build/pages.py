@@ -8,8 +8,7 @@ import re
 from typing import Any
 
 from deepmech_book.build import api
-from deepmech_book.build.notebooks import PageRun
-from deepmech_book.build.sources import format_duration
+from deepmech_book.build.sources import PageRun, format_duration
 from deepmech_book.claims import PAPERS, tables
 
 STATUS_HEAD = """\

@@ -173,6 +173,26 @@ class Source:
         return [c for c in self.notebook.cells if "parameters" in c.metadata.get("tags", [])]
 
 
+@dataclass(frozen=True)
+class PageRun:
+    """One notebook of one build: what it takes and, once there, its executed form.
+
+    ``parts`` is what it is made of; ``notebook`` is None as long as it is not there, made of these; ``fresh`` says that
+    this run executed it, and ``why``: what of it had changed since it was executed before.
+    """
+
+    source: Source
+    parameters: dict[str, Any]
+    parts: dict[str, Any]
+    notebook: dict[str, Any] | None = None
+    fresh: bool = False
+    why: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.source.name
+
+
 def read(name: str, path: Path) -> Source:
     """Read a Jupytext notebook and check what the build relies on: it has kernelspec python3, a title, and one cell of
     parameters, which sets names to plain values and begins with ``profile``. Otherwise a BookError."""

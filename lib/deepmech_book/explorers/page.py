@@ -134,7 +134,7 @@ class ExplorerSpec:
             f'<div class="deepmech-page" data-deepmech-{self.kind}><script type="application/json">{data}</script>'
             f"<noscript><p>{html.escape(text)} It needs JavaScript.</p></noscript></div>\n"
             f"<style>\n{style(self.kind)}</style>\n"
-            f'<script type="module">\n{bundle(self.kind)}\nstartPages();\n</script>',
+            f'<script type="module">\n{bundle(self.kind)}</script>',
             text,
         )
 

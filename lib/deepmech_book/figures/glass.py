@@ -27,24 +27,6 @@ from deepmech_book.figures.axes import end_labels, logarithmic, spread_labels
 from deepmech_book.figures.picture import pictured
 from deepmech_book.figures.planes import slices
 
-__all__ = [
-    "before_and_after",
-    "curves",
-    "descents",
-    "growth_after_waits",
-    "loss_of_protocol",
-    "losses_by_decay",
-    "losses_by_size",
-    "losses_of_plane",
-    "motilities",
-    "non_gaussian",
-    "paths",
-    "plain",
-    "planes",
-    "susceptibilities",
-    "times_by_training",
-]
-
 SINCE = "time $t$ since $t_w$ (steps)"
 LOSS = "final data loss"
 TEMPERATURE = "temperature $T$"
@@ -240,29 +222,11 @@ def curves(
 ) -> Figure:
     """Curves below one another on one scale, named where they lie; ``theory`` on top of them, ``free`` in grey below.
 
-    Parameters
-    ----------
-    data, theory, free : DataArray, or mapping from titles to them
-        Over ``by`` and ``x`` (and ``panel``).
-    prefix : str
-        Before the first name.
-    levels : sequence of float
-        Two heights at which names stand by turns; without them they stand at the right ends.
-    points : bool
-        Open dots, on which ``theory`` lies as a line of their colour; else ``theory`` is dashed and black.
-    alike : str
-        What ``theory`` is called if it is one curve for all; then it is drawn once.
-    words : sequence of (panel, x, y, words)
-        At places of the data; a panel by its number or title, if it is there.
-    near : bool
-        Whether curves are named right at their ends, for those that end at different times.
-    left : float, optional
-        Where the abscissa begins.
-    limits : (low, high), optional
-        Of the ordinate.
-    dotted : sequence of values along ``by``
-    x_label, y_label : str
-        Without them axes are named by attributes of the arrays.
+    Each is over ``by`` and ``x`` (and ``panel``), or a mapping from titles. Names stand at two heights by turns
+    (``levels``), without these at the right ends, with ``near`` close to these, for curves that end at different times.
+    With ``points`` dots are drawn, on which ``theory`` lies as a line of their colour; else it is dashed and black;
+    ``alike`` says that it is one curve for all, drawn once. ``dotted`` are values along ``by``, ``words`` (panel, x, y,
+    words), a panel by its number or title; ``left`` and ``limits`` are those of the axes.
     """
     parts = [_split(one, panel) for one in (data, theory, free) if one is not None]
     shown, told, rival = parts[0], parts[1] if theory is not None else {}, parts[-1] if free is not None else {}
@@ -332,7 +296,6 @@ def plain(
     points: bool = True,
     places: Mapping[Any, tuple[float, float]] | None = None,
     prefix: str = "",
-    black: bool = False,
     level: float | None = None,
     words: Sequence[tuple[float, float, str]] = (),
     guide: tuple[Sequence[float], Sequence[float]] | None = None,
@@ -341,23 +304,10 @@ def plain(
     key: bool = False,
     fig: Figure,
 ) -> Figure:
-    """Curves in one panel, each named at its place, or at its right end; dashed ``theory`` in the curve's colour.
+    """Curves in one panel, each named at its place (``places``), or at its right end; dashed ``theory`` in the curve's
+    colour.
 
-    Parameters
-    ----------
-    data, theory : DataArray
-        Over ``by`` and ``x``.
-    places : mapping from values along ``by`` to (x, y), optional
-        Where names stand.
-    black : bool
-        Whether ``theory`` is black.
-    words : sequence of (x, y, words)
-    guide : (x, y), optional
-        A dotted line to compare slopes with.
-    limits : (low, high), optional
-        Of the ordinate.
-    key : bool
-        Names in a legend instead, for many curves that nearly touch.
+    ``guide`` (x, y) is a dotted line to compare slopes with; ``key``: names in a legend, for curves that nearly touch.
     """
     fig.set_size_inches(NARROW, 3.4)
     ax = fig.subplots()
@@ -372,7 +322,7 @@ def plain(
             ax.vlines(data[x], low, high, color=colour, lw=1.4, zorder=2)
         if theory is not None and value in theory[by].values:
             line = theory.sel({by: value})
-            ax.plot(line[x], line, **({**FREE, "zorder": 4} if black else {**FREE, "color": colour, "zorder": 1}))
+            ax.plot(line[x], line, **{**FREE, "color": colour, "zorder": 1})
     if guide is not None:
         ax.plot(*guide, color=LIGHT.muted, lw=1.6, ls=":", zorder=1)
     if level is not None:
@@ -442,14 +392,7 @@ def times_by_training(data: xr.DataArray, *, interval: tuple[xr.DataArray, xr.Da
 
 @_draws
 def loss_of_protocol(data: xr.DataArray, *, stages: Mapping[str, float], fig: Figure) -> Figure:
-    """The data loss of one network over ``step``, with its stages.
-
-    Parameters
-    ----------
-    data : DataArray, dims (step)
-    stages : mapping of str to float
-        Name -> the step at which a stage ends, in their order.
-    """
+    """The data loss of one network over ``step``; stages: name -> the step at which it ends, in their order."""
     fig.set_size_inches(NARROW, 3.1)
     ax = fig.subplots()
     ax.plot(data.step, data, color=style.categories(1)[0], lw=2)

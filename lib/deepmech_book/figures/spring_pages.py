@@ -6,11 +6,9 @@ Each takes finished arrays; where it is no more than a general one with argument
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import xarray as xr
 
-from deepmech.metrics.curvature import curvature
 from deepmech_book import figures
 from deepmech_book.figures import Picture
 from deepmech_book.figures.picture import beside
@@ -18,10 +16,6 @@ from deepmech_book.figures.picture import beside
 __all__ = [
     "both_ends",
     "chain_in_time",
-    "diagram",
-    "fitted_in_time",
-    "network_in_time",
-    "overdamped_limit",
 ]
 
 _BLOCK, _LOAD = r"block $\ell$", r"load $D_\ell$ (in units of $y$)"
@@ -30,52 +24,6 @@ _SEPARATION = r"data separation $D_\ell$"
 _chains = partial(figures.load_curves, run="run", x_label=_BLOCK, y_label=_LOAD)
 _networks = partial(figures.load_curves, layer="layer", y_label=_SEPARATION)
 _epochs = partial(figures.trajectories, time="at_epoch", layer="layer", x_label="epoch", y_label=_SEPARATION)
-
-# --- phase_diagram ----------------------------------------------------------------------------------------------------
-
-_DIAGRAMS = {
-    "A.3": "A grid of small load curves. At the right, without noise, all are concave; towards the left, with noise, "
-    "they become straight and then convex, later the larger the friction. Above a friction of 0.2 none becomes convex.",
-    "A.S13": "A grid of small load curves for the chain with inertia: concave at the right, convex at the left below a "
-    "friction of 0.12, with a line of straight curves between. Elastic energy is least near that line.",
-    "A.S14": "A grid of small load curves for the Langevin chain: concave at the right, convex at the left for small "
-    "friction, with a line of straight curves between.",
-}
-
-
-def diagram(run: xr.Dataset, figure: str, straight: xr.DataArray | None = None) -> Picture:
-    """Chains of Fig. 3, S13 or S14 over ``noise`` and ``friction_right``, with a line at the noise ``straight``."""
-    noise = r"initial noise $\varepsilon_0$" if figure == "A.S14" else r"noise $\varepsilon$"
-    line = None if straight is None else straight.dropna("friction_right")
-    return _diagram(
-        run, "noise", f"{noise} (force × √time)", None if line is None else (line.values, line.friction_right.values),
-        "" if line is None else "noise-averaged chain is straight", alt=_DIAGRAMS[figure], figure=figure,
-    )  # fmt: skip
-
-
-def _diagram(
-    run: xr.Dataset, x: str, x_label: str, boundary: tuple[Any, Any] | None, boundary_label: str, **how: Any
-) -> Picture:
-    """Mean load curves, shaded by elastic energy and by curvature."""
-    mean = run.mean("run")
-    bend = curvature(run["load_curve"], dim="block").mean("run")
-    return figures.phase_diagram(
-        mean["load_curve"], x=x, y="friction_right", shade=mean["elastic_energy"], curvature=bend, boundary=boundary,
-        boundary_label=boundary_label, x_label=x_label, y_label=r"friction $\mu_\rightarrow$ (force)",
-        shade_label="elastic energy (force × length)", **how,
-    )  # fmt: skip
-
-
-def overdamped_limit(distance: xr.DataArray) -> Picture:
-    """Distance of the chain with inertia from the overdamped one over ``damping``, and a power law through the last."""
-    last = distance.isel(damping=-1, drop=True)
-    return figures.lines(
-        distance, x="damping", x_label=r"damping $\gamma$", y_label="largest distance (in units of $y$)",
-        theory=last * (distance.damping[-1] / distance.damping) ** 2, theory_label=r"$\propto \gamma^{-2}$", log="xy",
-        alt="Distance between second-order and first-order chain against damping on logarithmic axes, approaching a "
-        "straight line of slope minus two.",
-    )  # fmt: skip
-
 
 # --- three_regimes ----------------------------------------------------------------------------------------------------
 

@@ -44,8 +44,8 @@ def tables(runs):
 
 def at_judged(runs):
     """Phase -> the same at the temperature at which it is judged."""
-    where = where_judged(runs)
-    return {phase: table.sel(temperature=where[phase][0]) for phase, table in tables(runs).items()}
+    where = where_judged(runs).items()
+    return {p: times_by_waiting(runs[p].sel(temperature=[t]), window).isel(temperature=0) for p, (t, window) in where}
 
 
 class Growth(NamedTuple):
