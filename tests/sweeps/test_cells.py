@@ -14,7 +14,6 @@ from deepmech_book.spring_block import printed
 from deepmech_book.sweeps.elastic_sde import networks as trials
 from deepmech_book.sweeps.glass import walks
 from deepmech_book.sweeps.spring_block import (
-    in_time,
     regression,
 )
 from deepmech_book.sweeps.spring_block.convolutional import train_through_stages
@@ -39,7 +38,7 @@ SWEEPS = [
         "figure-1c", {"slope": [0.0, 0.5], "dropout": [0.0, 0.2], "seed": range(2)},
         data=TINY, network={"width": 12, "depth": 4}, training={"epochs": 4},
     ),
-    in_time.regimes(TINY, n_seeds=2, epochs=3, n_records=2, width=12),
+    springs.experiment("figure-4", {"seed": range(2)}, data=TINY, epochs=3, n_records=2, width=12),
     springs.experiment("figure-S4", {"learning_rate": [1e-3, 1e-2], "seed": range(2)}, data=TINY, width=12, epochs=3),
     springs.experiment("figure-5a", {"seed": range(2)}, small=0.1, duration=1.0, large_steps=5, n=10),
     springs.experiment("noise-by-layer", {"slope": [0.4], "seed": [0]}, data=FEW, at=[0, 1], n_draws=2),

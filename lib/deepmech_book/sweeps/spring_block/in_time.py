@@ -11,15 +11,12 @@ import xarray as xr
 
 from deepmech.data import load
 from deepmech.metrics.curvature import curvature
-from deepmech.sweeps import Sweep
 from deepmech.trainers import MLP, Training, train
 from deepmech_book.sweeps.policy import verification_policy
 from deepmech_book.sweeps.spring_block.networks import (
     TORCH,
-    dataset_kwargs,
     specs,
     summarise,
-    sweep,
 )
 
 #: Fig. 4, left column (SM S3); everything else as in Fig. 1.
@@ -28,29 +25,6 @@ REGIMES = {
     "c: some dropout": {"learning_rate": 1e-3, "batch_size": 100, "dropout": 0.1},
     "d: large steps, more dropout": {"learning_rate": 3e-3, "batch_size": 50, "dropout": 0.2},
 }
-
-
-def regimes(
-    data: str | dict[str, Any] = "digits", n_seeds: int = 3, epochs: int = 100, n_records: int = 51, width: int = 100
-) -> Sweep:
-    """The networks' side of Fig. 4: ReLU networks of three regimes through training, over ``regime`` and ``seed``.
-
-    Parameters
-    ----------
-    data : a key of :data:`.networks.DATA`, or the arguments of :func:`deepmech.data.load`.
-    n_records : about how many epochs are recorded, from 1 to the last.
-
-    Examples
-    --------
-    >>> regimes(n_seeds=2, n_records=3).fixed["record"]
-    [1, 50, 100]
-    """
-    # Before training BatchNorm has no averages yet, so the record begins after one epoch.
-    record = np.unique(np.linspace(1, epochs, min(n_records, epochs)).round().astype(int)).tolist()
-    cells, fixed = {"regime": list(REGIMES), "seed": range(n_seeds)}, {"regimes": REGIMES, "epochs": epochs}
-    return sweep(
-        "figure-4", "spring_block.networks_in_time", cells, dataset_kwargs(data), **fixed, record=record, width=width
-    )
 
 
 def _first_tenth(**fixed: Any) -> tuple[dict[str, Any], list[str]]:

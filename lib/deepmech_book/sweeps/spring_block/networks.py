@@ -9,10 +9,8 @@ from typing import Any
 
 import xarray as xr
 
-from deepmech.core.labels import over
-from deepmech.data import Data, fingerprint, load
+from deepmech.data import Data, load
 from deepmech.metrics.curvature import curvature
-from deepmech.sweeps import Sweep
 from deepmech.trainers import MLP, Training, train
 from deepmech_book.sweeps.policy import verification_policy
 
@@ -52,12 +50,6 @@ def dataset_kwargs(
     if not isinstance(arguments, dict):
         raise ValueError(f"data = {data!r}: must be one of {', '.join(known)}, or arguments of data.load")
     return {**arguments, **{name: value for name, value in changed.items() if value is not None}}
-
-
-def sweep(name: str, compute: str, cells: Mapping[str, Any], data: dict[str, Any], **fixed: Any) -> Sweep:
-    """A sweep over ``cells``, by name the values that vary, of networks that are trained on one data set's images."""
-    labelled = {key: over(key, values) for key, values in cells.items()}
-    return Sweep(f"{name}-{data['name']}", compute, labelled, {"data": data, **fixed}, data=fingerprint(**data))
 
 
 def summarise(runs: xr.Dataset) -> xr.Dataset:
