@@ -44,13 +44,9 @@ def train_regimes(
 ) -> xr.Dataset:
     """Train one network per cell, which holds ``regime``, a key of ``regimes``, and ``seed``.
 
-    Returns
-    -------
-    Dataset
-        Over ``cell``: ``load_curve`` of the training samples and ``loss`` over ``at_epoch``; ``curvature`` and
-        ``accuracy`` (of the test set) at the end.
+    Over ``cell``: ``load_curve`` of the training samples and ``loss`` over ``at_epoch``; ``curvature`` and ``accuracy``
+    (of the test set) at the end.
     """
-
     how = pd.DataFrame([regimes[name] for name in cells["regime"].values])
     of = {name: cells["seed"].copy(data=how[name]) for name in how}
     runs = train(

@@ -36,19 +36,11 @@ DATA: dict[str, dict[str, Any]] = {
 TORCH = {"load_curve": 3e-2, "curvature": 3e-2, "accuracy": 2e-2}
 
 
-def dataset_kwargs(
-    data: str | dict[str, Any], known: Mapping[str, dict[str, Any]] = DATA, **changed: Any
-) -> dict[str, Any]:
-    """The arguments of :func:`deepmech.data.load`, from themselves or a key of ``known``; ``changed`` replace some.
-
-    Examples
-    --------
-    >>> dataset_kwargs("mnist", n_train=500)
-    {'name': 'mnist', 'size': 10, 'n_train': 500}
-    """
-    arguments = known.get(data) if isinstance(data, str) else data
+def dataset_kwargs(data: str | dict[str, Any], **changed: Any) -> dict[str, Any]:
+    """The arguments of :func:`deepmech.data.load`, from themselves or a key of ``DATA``; ``changed`` replace some."""
+    arguments = DATA.get(data) if isinstance(data, str) else data
     if not isinstance(arguments, dict):
-        raise ValueError(f"data = {data!r}: must be one of {', '.join(known)}, or arguments of data.load")
+        raise ValueError(f"data = {data!r}: must be one of {', '.join(DATA)}, or arguments of data.load")
     return {**arguments, **{name: value for name, value in changed.items() if value is not None}}
 
 
@@ -93,14 +85,9 @@ _TRAINING = {f.name for f in fields(Training)}
 def train_cells(
     cells: xr.Dataset, data: dict[str, Any], network: dict[str, Any], training: dict[str, Any]
 ) -> xr.Dataset:
-    """Train one network per cell; a cell's keys are fields of the specs, or ``seed``.
-
-    Returns
-    -------
-    Dataset
-        What :func:`summarise` gives, ``load_curve_test``, ``accuracy_train``, ``loss`` (of the last epoch),
-        ``epochs_run``, and whether training ``stopped`` early or ``diverged``.
-    """
+    """Train one network per cell; a cell's keys are fields of the specs, or ``seed``: what :func:`summarise` gives,
+    ``load_curve_test``, ``accuracy_train``, ``loss`` (of the last epoch), ``epochs_run``, and whether training
+    ``stopped`` early or ``diverged``."""
     mlp, how = specs(cells, network, training)
     runs = train(mlp, how, _load(tuple(data.items())), seed=cells["seed"], experiment="figure 1")
     return summarise(runs).assign(
