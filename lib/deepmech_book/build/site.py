@@ -242,8 +242,7 @@ def _made_of(
     """What the build writes for a site, by file name; a digest of that and of all else that a site is made of; and one
     of all of it but pages. The status page is not there, which tells how the last build went, nor are the library's
     reference and what opens the book, which follow from the library and its results."""
-    reference = _has_reference(checkout)
-    made = pages.claims_pages(records, profile, {s.name: s.source.title for s in ready}, reference)
+    made = pages.claims_pages(records, profile, {s.name: s.source.title for s in ready})
     made |= pages.pieces(ready, records) | {"gallery.md": gallery.page(ready, checkout.toc)}
     made |= {f"{s.name}.ipynb": _printable(s) for s in ready}
     names = {s.name for s in ready}
