@@ -5,8 +5,8 @@ A :class:`Sweep` names the function that computes cells. :func:`run` computes wh
 """
 
 from deepmech.core.labels import to_records
-from deepmech.sweeps.run import CellsFailedError, IncompleteError, load, run, sweep_at
-from deepmech.sweeps.store import DamagedChunkWarning
+from deepmech.sweeps.run import CellsFailedError, IncompleteError, load, run
+from deepmech.sweeps.store import DamagedChunkWarning, sweep_at
 from deepmech.sweeps.sweep import Sweep, sweep_of
 
 __all__ = [

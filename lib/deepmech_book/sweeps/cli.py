@@ -62,5 +62,6 @@ def _ship(options: argparse.Namespace) -> int:
     from deepmech.sweeps import load, sweep_at
     from deepmech_book.sweeps.shipped import publish
 
-    sys.stdout.write(f"shipped: {publish(load(sweep_at(options.store), options.store), options.folder)}\n")
+    path = publish(load(sweep_at(options.store), options.store), options.folder)
+    sys.stdout.write(f"shipped: {path}\n")
     return 0
