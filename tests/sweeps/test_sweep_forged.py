@@ -21,9 +21,9 @@ from deepmech import over
 from deepmech.cli import main
 from deepmech.core import provenance
 from deepmech.data import load as load_data
-from deepmech.sweeps import Sweep, run, sweep_at
+from deepmech.sweeps import Sweep, run
 from deepmech.sweeps.files import require_contained
-from deepmech.sweeps.store import DamagedChunkWarning, Store, checksum, read_netcdf, to_netcdf
+from deepmech.sweeps.store import DamagedChunkWarning, Store, checksum, read_netcdf, sweep_at, to_netcdf
 from deepmech_book.build.sources import mapping
 from deepmech_book.cells import CELLS
 from deepmech_book.sweeps import shipped, verification

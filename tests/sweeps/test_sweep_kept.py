@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from deepmech import over
 from deepmech.simulators.spring_block import Chain
-from deepmech.sweeps import CellsFailedError, Sweep, load, run, sweep_at, sweep_of
+from deepmech.sweeps import CellsFailedError, Sweep, load, run, sweep_of
 from deepmech.sweeps.run import chunks_of
-from deepmech.sweeps.store import read_netcdf
+from deepmech.sweeps.store import read_netcdf, sweep_at
 from deepmech_book.sweeps.shipped import publish
 from deepmech_book.sweeps.verification import verify, verify_all
 

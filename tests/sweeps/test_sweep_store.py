@@ -14,9 +14,9 @@ import psutil
 import pytest
 from test_sweep_run import DRIFTS, SEEDS, make, same
 
-from deepmech.sweeps import CellsFailedError, DamagedChunkWarning, Sweep, load, run, sweep_at
+from deepmech.sweeps import CellsFailedError, DamagedChunkWarning, Sweep, load, run
 from deepmech.sweeps import store as storage
-from deepmech.sweeps.store import TEMPORARY, Store
+from deepmech.sweeps.store import TEMPORARY, Store, sweep_at
 
 SLOW = make(pause=0.01)
 ENDLESS = make("never_ends")

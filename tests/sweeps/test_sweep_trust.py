@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from deepmech import over
 from deepmech.cli import main
-from deepmech.sweeps import Sweep, load, run, sweep_at, sweep_of
-from deepmech.sweeps.store import Store, read_netcdf, to_netcdf
+from deepmech.sweeps import Sweep, load, run, sweep_of
+from deepmech.sweeps.store import Store, read_netcdf, sweep_at, to_netcdf
 from deepmech_book.cells import CELLS
 from deepmech_book.sweeps.shipped import add_entry, publish, result
 from deepmech_book.sweeps.verification import compare, verify

@@ -125,15 +125,7 @@ def equal_bits(one: np.ndarray, two: np.ndarray) -> bool:
 
 @dataclass(frozen=True)
 class Store:
-    """The chunks of a sweep in a folder.
-
-    Parameters
-    ----------
-    path : Path
-        The folder.
-    sweep : Sweep
-        The sweep.
-    """
+    """The chunks of a sweep in a folder."""
 
     path: Path
     sweep: Sweep
@@ -211,33 +203,7 @@ class Store:
 
 
 def sweep_at(path: str | Path) -> Sweep:
-    """The sweep of a store.
-
-    Parameters
-    ----------
-    path : path
-        The folder.
-
-    Returns
-    -------
-    Sweep
-
-    Raises
-    ------
-    ValueError
-        If there is no store, or its manifest is damaged.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> from deepmech import over
-    >>> from deepmech.sweeps import Sweep, run, sweep_at
-    >>> sweep = Sweep("doc", "deepmech.sweeps.example:powers", {"base": over("base", [1.0, 2.0])}, {"highest": 3})
-    >>> with TemporaryDirectory() as folder:
-    ...     kept = run(sweep, folder)
-    ...     sweep_at(folder).key == sweep.key
-    True
-    """
+    """The sweep of a store, which can be read and not computed; a ValueError if there is no store."""
     specs.check("store", path, isinstance(path, str | Path), "a path")
     manifest = Path(path) / "manifest.json"
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import itertools
 import secrets
 import time
@@ -16,9 +17,9 @@ import xarray as xr
 from deepmech.core import provenance, specs
 from deepmech.core.random import Stream
 from deepmech.data import DataMissingError
-from deepmech.sweeps import Sweep, load, sweep_at, sweep_of
+from deepmech.sweeps import Sweep, load, sweep_of
 from deepmech.sweeps.run import compute_cells, seed_in_words
-from deepmech.sweeps.store import equal_bits, read_netcdf
+from deepmech.sweeps.store import equal_bits, read_netcdf, sweep_at
 from deepmech_book.sweeps import shipped
 from deepmech_book.sweeps.policy import ROUNDING, Policy, policy_of
 from deepmech_book.sweeps.shipped import StaleError
@@ -65,8 +66,7 @@ class Report:
 
 
 def verify(
-    path: str | Path,
-    *,
+    *paths: str | Path,
     n: int = 3,
     seed: int | None = None,
     whole: bool = False,
@@ -76,6 +76,7 @@ def verify(
 ) -> Iterator[Report]:
     """Compute randomly chosen cells again, compare them with what is stored, and note in the record what passed.
 
+    A path is a file, a folder of files or a store; else it is how names of shipped results begin (``""``: of all).
     Where the entry of the record says that a result was made on this kind of processor with these versions, bits are
     equal. Elsewhere, and for a function that states a tolerance (:class:`.policy.Policy`), a variable may differ by
     :data:`NEAR` times the largest difference that the record has ever seen of it, and never by more than is stated.
@@ -87,7 +88,7 @@ def verify(
     specs.check_int("verify: n", n)
     if minutes is not None:
         specs.check_real("verify: minutes", minutes, 0, 1e6, "a number from 0 to a million")
-    files = files_at(path)
+    files = [file for path in paths for file in files_at(path)]
     if minutes is None:
         for file in files:
             yield _verify(file, n, seed, whole, sweep, accept)
@@ -163,14 +164,20 @@ def wrong_words(name: str, sweep: Sweep, dataset: xr.Dataset, entry: Mapping[str
     return tuple(wrong)
 
 
-def files_at(path: str | Path) -> list[Path]:
-    """The store or the shipped files at ``path``; a ValueError if there are none."""
-    path = Path(path)
-    if (path / "manifest.json").exists():
-        return [path]
-    files = sorted(path.glob("*.nc")) if path.is_dir() else [path] if path.exists() else []
-    if not files:
-        raise ValueError(f"verify: {path}: neither a shipped result, nor a directory of them, nor a sweep's store")
+def files_at(given: str | Path) -> list[Path]:
+    """The store or the shipped files at a path, or those that ship whose names begin so."""
+    path = Path(given or ".")
+    if given and path.exists():
+        files = [path] if not path.is_dir() or (path / "manifest.json").exists() else sorted(path.glob("*.nc"))
+        if not files:
+            raise ValueError(f"verify: {path}: neither a shipped result, nor a directory of them, nor a sweep's store")
+        return files
+    if (where := shipped.folder()) is None:
+        raise ValueError("no shipped results here: name their folder with DEEPMECH_RESULTS, or work in a checkout")
+    ships = sorted(where.glob("*.nc"))
+    if not (files := [file for file in ships if file.name.startswith(str(given))]):
+        near = difflib.get_close_matches(str(given), {file.stem.rpartition("-")[0] for file in ships})
+        raise ValueError(f"verify: {given}: no file, and no shipped result; near: {', '.join(near) or 'none'}")
     return files
 
 
@@ -205,7 +212,9 @@ def compare(
     names = {str(name) for name in dataset.data_vars}
     part = part and policy.part is not None
     entry = {**shipped.describe(dataset), **(entry or {})}
-    report, here = Report(source, sweep.n_cells, (), seed, part), _made_here(entry)
+    report = Report(source, sweep.n_cells, (), seed, part)
+    # On such a processor with these versions bits must be equal.
+    here = entry["made"] == {"on": provenance.processor(), "versions": provenance.versions_in_words()}
     if policy.platform_dependent and not here:
         return replace(report, reason=f"its last bits grow, and it was made on {entry['made']['on']}")
     started = time.perf_counter()
@@ -309,11 +318,6 @@ def _wrong_labels(sweep: Sweep, dataset: xr.Dataset, stored: xr.Dataset, again: 
     return wrong
 
 
-def _made_here(entry: Mapping[str, Any]) -> bool:
-    """Whether a result was made on such a processor with these versions: then bits must be equal."""
-    return bool(entry["made"] == {"on": provenance.processor(), "versions": provenance.versions_in_words()})
-
-
 def _typical(everything: np.ndarray) -> float:
     """The median size of a variable's numbers that are not zero; what is smaller is compared on this scale."""
     if everything.dtype.kind not in "fiu":
@@ -346,12 +350,10 @@ def _difference(stored: Any, again: Any, scale: float) -> float:
 def verify_all(
     paths: Sequence[str | Path], *, say: Callable[[str], None] = lambda line: None, **how: Any
 ) -> tuple[str, bool]:
-    """:func:`verify` stores, shipped files or directories, one line to ``say`` for each; returns the sum of it, and
-    whether something was computed again, and nothing differed."""
-    if how.get("minutes") is not None:
-        how["minutes"] /= len(paths)
+    """:func:`verify` results, one line to ``say`` for each; returns the sum of it, and whether something was computed
+    again, and nothing differed."""
     done, skipped = [], 0
-    for report in (report for path in paths for report in verify(path, **how)):
+    for report in verify(*paths, **how):
         outcome = "skipped" if report.reason else "verified" if report.passed else "FAILED"
         say(f"{outcome}: {report}")
         if report.reason:
