@@ -13,13 +13,13 @@ from runs_glass import (
     motilities_of,
     sliding_run,
     some_without_loss,
+    two_kinds,
+    uneven,
 )  # fmt: skip
 
-from deepmech.metrics.glass import MOTILITY_EDGES
 from deepmech_book import claims
-from deepmech_book.analysis.glass import phases
 from deepmech_book.claims.rules import HOLDS
-from deepmech_book.glass import cifar, transitions
+from deepmech_book.glass import cifar, phases, transitions
 from deepmech_book.glass.experiments import experiment
 from deepmech_book.sweeps.glass.walks import PHASES
 from deepmech_book.sweeps.shipped import result
@@ -86,13 +86,6 @@ def cold_weights_slide(level, rng, rival):
     return {"runs": {p: walks(speed(level[p] * np.exp(three(rng, COLD[p]))), phase=p) for p in LOSSY}}
 
 
-def uneven(level, groups=0.5):
-    """Walks of networks whose α₂ is given, beside that of Gaussian groups."""
-    run = gaussian_run().isel(seed=slice(np.size(level)))
-    alpha = xr.DataArray(np.reshape(level, -1), dims="seed") + 0 * run.alpha
-    return run.assign(alpha=alpha.transpose(*run.alpha.dims), alpha_mixture=0 * run.alpha + groups)
-
-
 @page.pair("C.A8.cold_is_not", panels=LOSSY, usual=6.0, reach=2.2)
 def beyond_gaussian_groups(level, rng, rival):
     return {"runs": {p: uneven(level[p] + three(rng, 2.2), 6.0 if rival else 0.0) for p in LOSSY}}
@@ -102,20 +95,6 @@ def beyond_gaussian_groups(level, rng, rival):
 def nearer_to_gaussian(level, rng, rival):
     levels = {"regularised": [-2.0, -2.1, -1.9], "underparameterised": [2.3] * 3, "overparameterised": 2 * level[""]}
     return {"runs": {phase: uneven(levels[phase]) for phase in PHASES}}
-
-
-def two_kinds(shares, n=322):
-    """Networks of n weights, of which a share is slow: two even pieces, whose dip is a third of the smaller share."""
-    run = gaussian_run().isel(seed=slice(len(shares)))
-    middle, counts = 0.5 * (MOTILITY_EDGES[1:] + MOTILITY_EDGES[:-1]), np.zeros(run.motility.shape, int)
-    for seed, share in enumerate(shares):
-        slow = round(min(share, 0.5) * n)
-        for many, low in ((slow, -8), (n - slow, -5)):
-            bins = np.flatnonzero((middle > low) & (middle < low + 1))
-            counts[seed][..., bins] += np.bincount(
-                np.linspace(0, len(bins), many, False).astype(int), minlength=len(bins)
-            )
-    return run.assign(motility=(run.motility.dims, counts))
 
 
 CRITICAL = 0.01424

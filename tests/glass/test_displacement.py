@@ -5,8 +5,7 @@ import pytest
 import xarray as xr
 from runs_glass import sliding_run
 
-from deepmech_book.analysis.glass import phases
-from deepmech_book.glass import displacement
+from deepmech_book.glass import displacement, phases
 from deepmech_book.sweeps.glass import walks
 from pairs import Page
 

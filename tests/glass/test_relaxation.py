@@ -9,8 +9,7 @@ from scipy.special import erf
 
 from deepmech.core.random import Stream
 from deepmech.simulators.brownian import free_overlap, free_time
-from deepmech_book.analysis.glass import phases, regimes, summaries
-from deepmech_book.glass import relaxation
+from deepmech_book.glass import phases, regimes, relaxation
 from deepmech_book.sweeps.glass import walks
 from pairs import Page
 
@@ -278,18 +277,17 @@ def test_what_is_said_of_those_that_learnt_most_is_of_those_alone():
     loss = SLIDING.loss_waited.copy()
     loss[:3] = 0.1
     some = SLIDING.assign(loss_waited=loss)
-    assert phases.learnt_most(some).seed.values.tolist() == [0, 1, 2]
-    words = summaries.of_learnt_most(some, lambda run: relaxation.distance_from_free(run, 0.1))
+    words = phases.of_learnt_most(some, lambda run: relaxation.distance_from_free(run, 0.1))
     one = relaxation.distance_from_free(SLIDING.isel(seed=[0, 1, 2]), 0.1)
     assert words == f"Of the 3 that learnt as much as the paper's alone: {one}."
-    assert summaries.of_learnt_most(SLIDING, lambda run: relaxation.distance_from_free(run, 0.1)) == ""
-    cold = summaries.of_learnt_most(some, lambda run: regimes.over_free(phases.times(run).sel(temperature=[1e-3])))
+    assert phases.of_learnt_most(SLIDING, lambda run: relaxation.distance_from_free(run, 0.1)) == ""
+    cold = phases.of_learnt_most(some, lambda run: regimes.over_free(phases.times(run).sel(temperature=[1e-3])))
     assert "estimates" not in cold and "[" in cold, "of an array of one number the number is said"
 
 
 def test_origins_say_how_many_and_which():
     run = SLIDING.assign_attrs(left_out=2, fallen=0)
-    words = summaries.origins({"regularised": run}, "", "And more.")
+    words = phases.origins({"regularised": run}, "", "And more.")
     assert words.startswith("Regularised: ") and "4 initial conditions (2 more diverged)" in words
     assert words.endswith(" And more.")
 

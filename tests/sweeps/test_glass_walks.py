@@ -11,8 +11,7 @@ from deepmech import Dynamics, Preparation, over, prepare, sweeps
 from deepmech.core.random import Stream
 from deepmech.data.catalogue import state
 from deepmech.sweeps import run
-from deepmech_book.analysis.glass import phases
-from deepmech_book.glass import transitions
+from deepmech_book.glass import phases, transitions
 from deepmech_book.glass.experiments import experiment
 from deepmech_book.sweeps.glass import walks
 from deepmech_book.sweeps.glass.data import binary

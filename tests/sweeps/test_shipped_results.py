@@ -11,8 +11,8 @@ import pytest
 import deepmech_book.sweeps
 from deepmech.sweeps import sweep_of
 from deepmech.sweeps.store import read_netcdf
-from deepmech_book.analysis.glass import phases
 from deepmech_book.cells import CELLS
+from deepmech_book.glass import phases
 from deepmech_book.sweeps import shipped
 from deepmech_book.sweeps.glass import walks
 from deepmech_book.sweeps.policy import CellFunction

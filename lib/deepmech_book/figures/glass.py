@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial, wraps
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -26,24 +26,6 @@ from deepmech_book.figures import Picture
 from deepmech_book.figures.axes import end_labels, logarithmic, spread_labels
 from deepmech_book.figures.picture import pictured
 from deepmech_book.figures.planes import slices
-
-__all__ = [
-    "before_and_after",
-    "curves",
-    "descents",
-    "growth_after_waits",
-    "loss_of_protocol",
-    "losses_by_decay",
-    "losses_by_size",
-    "losses_of_plane",
-    "motilities",
-    "non_gaussian",
-    "paths",
-    "plain",
-    "planes",
-    "susceptibilities",
-    "times_by_training",
-]
 
 SINCE = "time $t$ since $t_w$ (steps)"
 LOSS = "final data loss"
@@ -240,29 +222,11 @@ def curves(
 ) -> Figure:
     """Curves below one another on one scale, named where they lie; ``theory`` on top of them, ``free`` in grey below.
 
-    Parameters
-    ----------
-    data, theory, free : DataArray, or mapping from titles to them
-        Over ``by`` and ``x`` (and ``panel``).
-    prefix : str
-        Before the first name.
-    levels : sequence of float
-        Two heights at which names stand by turns; without them they stand at the right ends.
-    points : bool
-        Open dots, on which ``theory`` lies as a line of their colour; else ``theory`` is dashed and black.
-    alike : str
-        What ``theory`` is called if it is one curve for all; then it is drawn once.
-    words : sequence of (panel, x, y, words)
-        At places of the data; a panel by its number or title, if it is there.
-    near : bool
-        Whether curves are named right at their ends, for those that end at different times.
-    left : float, optional
-        Where the abscissa begins.
-    limits : (low, high), optional
-        Of the ordinate.
-    dotted : sequence of values along ``by``
-    x_label, y_label : str
-        Without them axes are named by attributes of the arrays.
+    Each is over ``by`` and ``x`` (and ``panel``), or a mapping from titles. Names stand at two heights by turns
+    (``levels``), without these at the right ends, with ``near`` close to these, for curves that end at different times.
+    With ``points`` dots are drawn, on which ``theory`` lies as a line of their colour; else it is dashed and black;
+    ``alike`` says that it is one curve for all, drawn once. ``dotted`` are values along ``by``, ``words`` (panel, x, y,
+    words), a panel by its number or title; ``left`` and ``limits`` are those of the axes.
     """
     parts = [_split(one, panel) for one in (data, theory, free) if one is not None]
     shown, told, rival = parts[0], parts[1] if theory is not None else {}, parts[-1] if free is not None else {}
@@ -332,7 +296,6 @@ def plain(
     points: bool = True,
     places: Mapping[Any, tuple[float, float]] | None = None,
     prefix: str = "",
-    black: bool = False,
     level: float | None = None,
     words: Sequence[tuple[float, float, str]] = (),
     guide: tuple[Sequence[float], Sequence[float]] | None = None,
@@ -341,23 +304,10 @@ def plain(
     key: bool = False,
     fig: Figure,
 ) -> Figure:
-    """Curves in one panel, each named at its place, or at its right end; dashed ``theory`` in the curve's colour.
+    """Curves in one panel, each named at its place (``places``), or at its right end; dashed ``theory`` in the curve's
+    colour.
 
-    Parameters
-    ----------
-    data, theory : DataArray
-        Over ``by`` and ``x``.
-    places : mapping from values along ``by`` to (x, y), optional
-        Where names stand.
-    black : bool
-        Whether ``theory`` is black.
-    words : sequence of (x, y, words)
-    guide : (x, y), optional
-        A dotted line to compare slopes with.
-    limits : (low, high), optional
-        Of the ordinate.
-    key : bool
-        Names in a legend instead, for many curves that nearly touch.
+    ``guide`` (x, y) is a dotted line to compare slopes with; ``key``: names in a legend, for curves that nearly touch.
     """
     fig.set_size_inches(NARROW, 3.4)
     ax = fig.subplots()
@@ -372,7 +322,7 @@ def plain(
             ax.vlines(data[x], low, high, color=colour, lw=1.4, zorder=2)
         if theory is not None and value in theory[by].values:
             line = theory.sel({by: value})
-            ax.plot(line[x], line, **({**FREE, "zorder": 4} if black else {**FREE, "color": colour, "zorder": 1}))
+            ax.plot(line[x], line, **{**FREE, "color": colour, "zorder": 1})
     if guide is not None:
         ax.plot(*guide, color=LIGHT.muted, lw=1.6, ls=":", zorder=1)
     if level is not None:
@@ -442,14 +392,7 @@ def times_by_training(data: xr.DataArray, *, interval: tuple[xr.DataArray, xr.Da
 
 @_draws
 def loss_of_protocol(data: xr.DataArray, *, stages: Mapping[str, float], fig: Figure) -> Figure:
-    """The data loss of one network over ``step``, with its stages.
-
-    Parameters
-    ----------
-    data : DataArray, dims (step)
-    stages : mapping of str to float
-        Name -> the step at which a stage ends, in their order.
-    """
+    """The data loss of one network over ``step``; stages: name -> the step at which it ends, in their order."""
     fig.set_size_inches(NARROW, 3.1)
     ax = fig.subplots()
     ax.plot(data.step, data, color=style.categories(1)[0], lw=2)
@@ -543,12 +486,17 @@ def growth_after_waits(data: Mapping[str, xr.Dataset], *, fig: Figure) -> Figure
 
 
 @_draws
-def _alpha(data: Mapping[str, xr.DataArray], theory: Mapping[str, xr.DataArray], *, fig: Figure) -> Figure:
-    """α₂ of networks by temperature, the null dashed, and what it leaves of the coldest shaded; a panel each."""
-    fig.set_size_inches(NARROW, 0.8 + 1.6 * len(data))
-    axes = style.panels(fig, list(data), 1, "$t$ (steps)", r"$\alpha_2$", sharex=True, sharey=True)
-    for k, (ax, title) in enumerate(zip(axes, data, strict=True)):
-        found, null = (one[title].transpose("temperature", "time").dropna("time", how="all") for one in (data, theory))
+def non_gaussian(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -> Figure:
+    """α₂ of networks by temperature, the null dashed, and what it leaves of the coldest shaded; a panel a phase."""
+    phases = data.phase.values.tolist()
+    fig.set_size_inches(NARROW, 0.8 + 1.6 * len(phases))
+    axes = style.panels(fig, phases, 1, "$t$ (steps)", r"$\alpha_2$", sharex=True, sharey=True)
+
+    def shown(one: xr.DataArray, phase: str) -> xr.DataArray:
+        return one.sel(phase=phase).transpose("temperature", "time").dropna("time", how="all")
+
+    for k, (ax, phase) in enumerate(zip(axes, phases, strict=True)):
+        found, null = shown(data, phase), shown(theory, phase)
         values = found.temperature.values.tolist()
         colours, cold = _colours(values, "temperature"), int(np.argmin(values))
         ax.fill_between(found.time, null[cold], found[cold], color=colours[cold], alpha=0.18, lw=0)
@@ -561,23 +509,12 @@ def _alpha(data: Mapping[str, xr.DataArray], theory: Mapping[str, xr.DataArray],
             ax.plot([], [], **{**FREE, "color": LIGHT.muted}, label="layers and silent units alone")
     style.legend(fig, axes[0], 2, "outside upper left")
     _finish(axes, "x")
-    for ax, one in zip(axes, data.values(), strict=True):
-        shown = one.transpose("temperature", "time").dropna("time", how="all")
-        values = shown.temperature.values.tolist()
-        _name_ends(ax, shown.time.values, shown.values, values, 1.2)
+    for ax, phase in zip(axes, phases, strict=True):
+        one = shown(data, phase)
+        names, colours = [_number(v) for v in one.temperature.values], _colours(one.temperature.values, "temperature")
+        ax.autoscale_view()
+        _name_curves(ax, one.time.values, one.values, names, colours, prefix="$T$ = ", height=1.2)
     return fig
-
-
-def _name_ends(ax: Axes, x: np.ndarray, curves: np.ndarray, values: Sequence[float], height: float) -> None:
-    """Temperatures at the right ends of their curves."""
-    names = [_number(v) for v in values]
-    ax.autoscale_view()
-    _name_curves(ax, x, curves, names, _colours(values, "temperature"), prefix="$T$ = ", height=height)
-
-
-def non_gaussian(data: xr.DataArray, theory: xr.DataArray, *, alt: str, figure: str) -> Picture:
-    """α₂ over time, and that of Gaussian layers: over ``phase`` (a panel each), ``temperature`` and ``time``."""
-    return _alpha(*(_split(one, "phase") for one in (data, theory)), alt=alt, figure=figure)
 
 
 @_draws
@@ -624,7 +561,7 @@ def motilities(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -> Figu
 
 
 @_draws
-def _fluctuations(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -> Figure:
+def susceptibilities(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -> Figure:
     """χ₄ over ``time`` and ``temperature``, along ``kind`` that of networks and of free walks; ``theory``: independent
     weights."""
     fig.set_size_inches(NARROW, 3.6)
@@ -661,12 +598,6 @@ def _fluctuations(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -> F
     style.legend(fig, ax, 2, "outside lower left")
     return fig
 
-
-susceptibilities = partial(
-    _fluctuations,
-    alt="The dynamic susceptibility over time at nine temperatures: peaks of networks that come later the colder it "
-    "is, those of hot free walks nearly as high, and that of independent weights far below.",
-)
 
 # --- transitions ------------------------------------------------------------------------------------------------------
 

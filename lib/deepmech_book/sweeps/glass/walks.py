@@ -114,40 +114,18 @@ SETTINGS["digits"] = {"n_data": 1796, "whiten": True} | {
 
 
 def diffusion(temperature: float) -> float:
-    """D = μT/P_D of the walks at a temperature as the paper counts it, at every number of samples.
-
-    Examples
-    --------
-    >>> f"{diffusion(0.1):.3g}"
-    '1.67e-09'
-    """
+    """D = μT/P_D of the walks at a temperature as the paper counts it, at every number of samples."""
     return RATE * temperature / P_D
 
 
 def temperature_at(temperature: Any, n_data: int) -> Any:
-    """The temperature at which a walk on ``n_data`` samples has the noise of the paper's at ``temperature``.
-
-    Examples
-    --------
-    >>> round(temperature_at(0.1, 4000), 4)
-    0.0067
-    """
+    """The temperature at which a walk on ``n_data`` samples has the noise of the paper's at ``temperature``."""
     return temperature * (n_data / P_D)
 
 
 def standard(phase: str, dataset: str, **changed: Any) -> Sweep:
-    """The sweep of a phase (a name of :data:`PHASES`) that this book runs on a data set.
-
-    Parameters
-    ----------
-    changed : ``n_data``, ``whiten`` and arguments of :func:`phase_sweep`, to take the place of the book's. Of the
-        waiting times those count that fit into ``steps``.
-
-    Examples
-    --------
-    >>> standard("regularised", "mnist").fixed["width"], standard("regularised", "mnist", n_data=2000).fixed["width"]
-    (10, 5)
-    """
+    """The sweep of a phase that this book runs on a data set; ``changed`` are ``n_data``, ``whiten`` and arguments of
+    :func:`phase_sweep`. Of the waiting times those count that fit into ``steps``."""
     for name, value, allowed in (("dataset", dataset, SETTINGS), ("phase", phase, PHASES)):
         if value not in allowed:
             raise ValueError(f"standard: {name} = {value!r}: must be one of {', '.join(map(repr, allowed))}")
@@ -167,15 +145,7 @@ def paper_networks(phase: str, dataset: str = "mnist") -> dict[str, Any]:
 
 
 def width_for(like: dict[str, Any], n_data: int) -> int:
-    """The width whose number of weights per sample is nearest to that of the paper's networks ``like``.
-
-    Examples
-    --------
-    >>> width_for(paper_networks("regularised"), 60000), width_for(paper_networks("regularised"), 4000)
-    (30, 7)
-    >>> width_for(paper_networks("overparameterised"), 4000)
-    18
-    """
+    """The width whose number of weights per sample is nearest to that of the paper's networks ``like``."""
     wanted = n_weights(layer_sizes(10, like["width"], 6)) / like["n_data"] * n_data
     below = max(1, int((121 + 20 * wanted) ** 0.5 - 11) // 10)  # of width w there are 5w² + 11w weights
     return min((below, below + 1), key=lambda w: abs(n_weights(layer_sizes(10, w, 6)) - wanted))
@@ -192,20 +162,9 @@ def phase_sweep(
     width: int | None = None,
     name: str | None = None,
 ) -> Sweep:
-    """Walks of one phase over temperatures and initial conditions.
+    """Walks of one phase over temperatures, as the paper counts them, and initial conditions.
 
-    Parameters
-    ----------
-    phase : a name of :data:`PHASES`.
-    data : arguments of :func:`~deepmech_book.sweeps.glass.data.binary`, with ``n_data``.
-    temperatures : in the paper's units (at P_D = 60,000).
-    waiting : waiting times; the overlap's window comes from the first one.
-    width : that of N/P_D of the phase, if None.
-
-    Examples
-    --------
-    >>> phase_sweep("regularised", {"name": "digits", "n_data": 500}, [0.1, 0.0], 3, 5000, [500]).grid.shape
-    (3, 2)
+    The overlap's window comes from the first waiting time; without ``width`` it is that of the phase's N/P_D.
     """
     kind = paper_networks(phase, data["name"])
     n_data = int(data["n_data"])
@@ -329,24 +288,9 @@ def sweeps(
     changes: Mapping[str, Any] | None = None,
     named: Sequence[Sequence[float]] = ((), (), ()),
 ) -> dict[str, Sweep]:
-    """Phase -> its sweep, :func:`.standard` but for ``changes``.
+    """Phase -> its sweep, :func:`.standard` but for ``changes`` of all phases, or of one by its name.
 
-    Parameters
-    ----------
-    changes : ``n_data``, ``whiten`` and arguments of :func:`.phase_sweep` for all phases, and by the name of a
-        phase those of one.
-    named : temperatures of each phase that a page speaks of.
-
-    Raises
-    ------
-    ValueError
-        If a phase is walked at fewer temperatures than a page speaks of, or there is no such setting.
-
-    Examples
-    --------
-    >>> made = sweeps("digits", {"n_data": 500, "steps": 20_000, "regularised": {"n_seeds": 2}})
-    >>> made["regularised"].grid.shape, made["overparameterised"].fixed["waiting"]
-    ((2, 9), [10000])
+    ``named`` are the temperatures of each phase that a page speaks of: it is refused if one of them is missing.
     """
     changes = dict(changes or {})
     one_phase = {phase: changes.pop(phase, {}) for phase in PHASES}
@@ -366,14 +310,7 @@ def sweeps(
 
 
 def waited_weights(like: Sweep) -> Sweep:
-    """The weights after the first wait of the walks of ``like``, at its temperatures above 0.
-
-    Examples
-    --------
-    >>> from deepmech_book.sweeps.glass import walks
-    >>> waited_weights(walks.standard("regularised", "mnist")).grid.shape
-    (24,)
-    """
+    """The weights after the first wait of the walks of ``like``, at its temperatures above 0."""
     warm = [float(t) for t in like.cells["temperature"].values if t > 0]
     same = {k: like.fixed[k] for k in ("data", "width", "regularisation", "preparation")}
     return Sweep(
