@@ -26,9 +26,6 @@ class Policy:
     part: Callable[..., tuple[dict[str, Any], Sequence[str]]] | None = None
     #: Whether the last bits of a sum grow into other results: then they are compared only where they were made.
     platform_dependent: bool = False
-    #: By variable, the number from which on larger ones are rounding alone, a ratio to a variance of which nothing is
-    #: left, say: two that are both larger agree, and nan, where rounding left less than nothing, is larger.
-    rounding_above: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name, value in self.tolerance.items():

@@ -31,10 +31,6 @@ from deepmech.sweeps.store import checksum, from_netcdf, read_netcdf, to_netcdf,
 RECORD = "record.json"
 
 
-class NotShippedError(ValueError):
-    """The folder of shipped results that is named is none."""
-
-
 class StaleError(ValueError):
     """A shipped result is not what today's code computes, or nobody can say so."""
 
@@ -74,7 +70,7 @@ def folder() -> Path | None:
     that this library lies in, else the installed package; None if there are none."""
     if chosen := os.environ.get("DEEPMECH_RESULTS"):
         if not Path(chosen).is_dir():
-            raise NotShippedError(f"DEEPMECH_RESULTS = {chosen!r}: is no folder; name that of the results, or unset it")
+            raise ValueError(f"DEEPMECH_RESULTS = {chosen!r}: is no folder; name that of the results, or unset it")
         return Path(chosen)
     here, package = Path.cwd(), Path(__file__).parents[1]
     for above in (here, *here.parents, *package.parents):

@@ -248,9 +248,6 @@ def compare(
                 continue  # which the coordinates' own lines say
             old = old.sel(labelled).isel({d: slice(new.sizes[d]) for d in old.dims[1:] if d not in labelled})
         one, two = old.values, new.transpose(*old.dims).values
-        if name in policy.rounding_above:
-            rounding = [~(numbers <= policy.rounding_above[name]) for numbers in (one, two)]
-            two = np.where(rounding[0] & rounding[1], one, two)
         gaps = [_difference(a, b, scale) for a, b in zip(one, two, strict=True)]
         worst = int(np.argmax(gaps))
         if gaps[worst] > 0:
