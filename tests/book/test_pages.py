@@ -65,7 +65,7 @@ class Site:
 
 @pytest.fixture(scope="module")
 def book():
-    if not (REAL / keys.WROTE).is_file():
+    if not (REAL / keys.MANIFEST).is_file():
         pytest.skip("the book is not built yet: make book")
     served = Site(REAL)
     yield served

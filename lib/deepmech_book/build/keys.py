@@ -19,9 +19,9 @@ from typing import Any
 from deepmech_book import RECORD
 from deepmech_book.build.sources import Checkout, Source
 
-# The build itself does not reach into notebooks, except through these files.
 #: The file of a folder that lists what was written into it.
-WROTE = ".deepmech-wrote.json"
+MANIFEST = ".deepmech-wrote.json"
+# The build itself does not reach into notebooks, except through these files.
 _BUILD = tuple(f"deepmech_book/build/{name}.py" for name in ("execution", "kernels", "sources"))
 
 
@@ -87,7 +87,7 @@ def figures(path: Path) -> Path:
     return path.with_suffix(".figures")
 
 
-def contents(folder: Path) -> dict[str, str]:
+def file_digests(folder: Path) -> dict[str, str]:
     """The digest of each file below a folder, by its name; of a link, and of what else is no file, an empty word."""
     found = {}
     for path in (path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()):
@@ -96,18 +96,18 @@ def contents(folder: Path) -> dict[str, str]:
     return found
 
 
-def note_contents(folder: Path, of: str = "") -> None:
+def write_manifest(folder: Path, of: str = "") -> None:
     """Write into a folder what is in it, and what that was made of."""
     from deepmech.sweeps.store import write_whole  # slow to import, as above
 
-    write_whole(folder / WROTE, json.dumps({"": of, **contents(folder)}, indent=1, sort_keys=True))
+    write_whole(folder / MANIFEST, json.dumps({"": of, **file_digests(folder)}, indent=1, sort_keys=True))
 
 
-def wrote(folder: Path) -> dict[str, str]:
-    """What :func:`contents` has to be if a folder is as :func:`note_contents` left it, beside what it was made of."""
+def read_manifest(folder: Path) -> dict[str, str]:
+    """What a folder was made of, and its :func:`file_digests` if all is as :func:`write_manifest` left it."""
     with suppress(OSError, ValueError, TypeError):
-        listed = (folder / WROTE).read_bytes()
-        return {**json.loads(listed), WROTE: _sha256(listed)}
+        listed = (folder / MANIFEST).read_bytes()
+        return {**json.loads(listed), MANIFEST: _sha256(listed)}
     return {}
 
 
