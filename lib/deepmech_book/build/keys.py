@@ -11,7 +11,7 @@ import json
 import os
 import platform
 import shutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -25,15 +25,21 @@ MANIFEST = ".deepmech-wrote.json"
 _BUILD = tuple(f"deepmech_book/build/{name}.py" for name in ("execution", "kernels", "sources"))
 
 
-def tree_digest(folder: Path, keep: Any = lambda relative: True) -> str:
-    """Digest of the names and contents of all files below ``folder`` for which ``keep(relative path)`` holds."""
-    hashed = hashlib.sha256()
-    for path in sorted(p for p in folder.rglob("*") if p.is_file()):
-        relative = path.relative_to(folder).as_posix()
-        if "__pycache__" not in relative and keep(relative):
-            content = path.read_bytes()
-            hashed.update(f"{relative}\0{len(content)}\0".encode() + content)
-    return hashed.hexdigest()[:32]
+def file_digests(folder: Path, keep: Callable[[str], bool] = lambda name: True) -> dict[str, str]:
+    """The digest of each file below a folder for whose name ``keep`` holds; of a link, and of what else is no file, an
+    empty word."""
+    found = {}
+    for path in (path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()):
+        if keep(name := path.relative_to(folder).as_posix()):
+            plain = path.is_file() and not path.is_symlink()
+            found[name] = _sha256(path.read_bytes()) if plain else ""
+    return found
+
+
+def tree_digest(folder: Path, keep: Callable[[str], bool] = lambda name: True) -> str:
+    """One digest of :func:`file_digests`, without what Python compiled."""
+    found = file_digests(folder, lambda name: "__pycache__" not in name and keep(name))
+    return _sha256(json.dumps(sorted(found.items())).encode())[:32]
 
 
 def surroundings(checkout: Checkout) -> dict[str, str]:
@@ -41,7 +47,7 @@ def surroundings(checkout: Checkout) -> dict[str, str]:
     lock = checkout.root / "requirements.lock"
     return {
         "library": tree_digest(checkout.root / "lib", _seen),
-        "lock file": hashlib.sha256(lock.read_bytes()).hexdigest() if lock.is_file() else "none",
+        "lock file": _sha256(lock.read_bytes()) if lock.is_file() else "none",
         "Python": platform.python_version(),
     }
 
@@ -69,7 +75,7 @@ def results(checkout: Checkout, names: Iterable[str]) -> dict[str, str]:
     """Digests of the shipped results of each of some names: which files there are, and what is in them."""
     folder = checkout.book / "results"
     return {
-        name: _digest([[path.name, hashlib.sha256(path.read_bytes()).hexdigest()] for path in sorted(found)])
+        name: _digest([[path.name, _sha256(path.read_bytes())] for path in sorted(found)])
         for name in sorted(set(names))
         for found in [folder.glob(f"{name}-{'[0-9a-f]' * 16}.nc")]
     }
@@ -85,15 +91,6 @@ def changed(checkout: Checkout, notebook: dict[str, Any], now: dict[str, Any]) -
 def figures(path: Path) -> Path:
     """The folder beside the executed notebook at ``path`` in which its figures lie, to be taken away."""
     return path.with_suffix(".figures")
-
-
-def file_digests(folder: Path) -> dict[str, str]:
-    """The digest of each file below a folder, by its name; of a link, and of what else is no file, an empty word."""
-    found = {}
-    for path in (path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()):
-        plain = path.is_file() and not path.is_symlink()
-        found[path.relative_to(folder).as_posix()] = _sha256(path.read_bytes()) if plain else ""
-    return found
 
 
 def write_manifest(folder: Path, of: str = "") -> None:
