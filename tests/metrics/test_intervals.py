@@ -77,6 +77,13 @@ def test_a_wide_layer_joins_its_groups(monkeypatch, room, groups):
     np.testing.assert_allclose(few.leave_one_out(), joined.leave_one_out(), atol=1e-9)
 
 
+def test_a_layer_beyond_memory_is_named_with_the_remedy(monkeypatch):
+    x, y = samples(20)
+    monkeypatch.setattr("deepmech.core.specs.total_memory", lambda: 40 * 4 * 12 - 1)
+    with pytest.raises(ValueError, match=r"layer 'input': sums of 4 classes of 12 features take .* pool=mean_pool"):
+        load_curve(networks(), x, y)
+
+
 def test_a_deal_is_even_and_minds_neither_batches_nor_classes():
     """Folds are those of the running number."""
     s = Stream.of("test deal", 0)
