@@ -259,13 +259,6 @@ def test_a_curve_carries_its_intervals_and_loses_them_when_it_is_changed():
     np.testing.assert_allclose(leave_one_out(again), leave_one_out(curve), atol=1e-5)
 
 
-def test_half_the_width_goes_as_one_over_the_root_of_n():
-    model = networks()
-    ends = [estimate(load_curve(model, *samples(n, distance=2.0))) for n in (300, 4800)]
-    ratio = ((ends[0].high - ends[0].low) / (ends[1].high - ends[1].low)).mean()
-    assert 2.5 < ratio < 6.5
-
-
 def test_pairs_on_the_same_samples_differ_by_less_than_they_scatter():
     """Of equal networks by nothing at all; of nearly equal ones by far less; with other samples variances add."""
     x, y = samples(400)

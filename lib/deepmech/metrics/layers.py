@@ -134,7 +134,7 @@ class CallRecorder(TorchFunctionMode):
         for name, module in self.modules.items():
             begin, end = partial(self._begin, name), partial(self._end, name)
             self._hooks.callback(module.register_forward_pre_hook(begin, with_kwargs=True).remove)
-            self._hooks.callback(module.register_forward_hook(end, with_kwargs=True).remove)
+            self._hooks.callback(module.register_forward_hook(end, with_kwargs=True, always_call=True).remove)
         if self.functions:
             TorchFunctionMode.__enter__(self)
         return self
@@ -152,7 +152,8 @@ class CallRecorder(TorchFunctionMode):
 
     def _end(self, name: str, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         self.inside.pop()
-        self._ended(name, (*args, *kwargs.values()), result)
+        if result is not None:  # it has failed, and who called it may go on without
+            self._ended(name, (*args, *kwargs.values()), result)
 
     def _ended(self, name: str, args: tuple[Any, ...], result: Any) -> None:
         self.counts[name] += 1
@@ -257,7 +258,8 @@ class LayerRecorder(CallRecorder):
             kind = f"tensor of {value.dtype}, {value.layout}" if tensor else type(value).__name__
             raise ValueError(
                 f"load_curve: layer {name!r} {'is pooled to' if self.pool else 'returns'} a {kind}, "
-                "not a plain tensor; name a layer inside it, or take one out with pool="
+                "not a plain tensor; name a layer inside it, or take one out with pool= (of a quantised layer "
+                "pool=lambda h: h.dequantize())"
             )
         if value.ndim <= pooled or value.shape[pooled] != self.n:
             self._lose(name, f" has shape {tuple(value.shape)} of {self.n} samples", _REMEDY)
