@@ -129,7 +129,7 @@ SHARES = {"Zipf": 1 / np.arange(1, 11.0), "98 to 2": np.array([0.98, 0.02]), "fa
 
 @pytest.mark.parametrize("n", [500, 20_000])
 @pytest.mark.parametrize("law", SHARES)
-def test_intervals_cover_where_labels_are_drawn_with_the_samples_and_more_where_they_are_chosen(law, n):
+def test_intervals_cover_where_labels_are_drawn_with_the_samples_and_no_less_where_they_are_chosen(law, n):
     """Also of a source that is sorted by class."""
     share, draws, d, truth = SHARES[law] / SHARES[law].sum(), 200, 5, -3.0 if law == "far classes" else 1.0
     s, hits = Stream.of("test coverage of drawn labels", law, n), np.zeros((2, draws))
