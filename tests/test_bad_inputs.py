@@ -15,8 +15,7 @@ from deepmech.core.labels import align
 from deepmech.core.random import Stream
 from deepmech.metrics import elasticity as el
 from deepmech.metrics import glass, relaxation
-from deepmech.metrics.load_curve import load_curve
-from deepmech.metrics.monitor import LoadCurveMonitor
+from deepmech.metrics.load_curve import LoadCurve, load_curve
 from deepmech.metrics.separation import data_separation
 from deepmech.simulators import brownian, folding_ruler
 from deepmech.simulators.elastic_sde import ElasticSDE, mean_solution, train_discrete
@@ -49,8 +48,6 @@ def test_room_is_made_for_the_classes_that_occur_and_not_for_the_largest_label(f
             lambda: data_separation(X, labels),
             lambda: load_curve(NET, X, labels),
             lambda: load_curve(NET, loader),
-            lambda: LoadCurveMonitor(NET, X, labels),
-            lambda: LoadCurveMonitor(NET, loader).record(),
         ):
             with pytest.raises(ValueError, match=f"class 2, 3, 4, 5, 6 and [\\d,]+ more of {far + 1} has no sample"):
                 measure()
@@ -96,22 +93,16 @@ SLIPS = {
     "shared by text": (lambda: simulate(QUIET, 1.0, shared_noise="no"), "simulate: shared_noise = 'no': must be True"),
     "no model": (lambda: mean_solution(None, [1.0], START), "model is of type NoneType: must be a ElasticSDE"),
     "negative spread": (lambda: train_discrete(ELASTIC, [1.0], START, 0.5, start_spread=-1.0), "start_spread = -1.0"),
-    "labels that are no classes": (lambda: load_curve(NET, X, Y / 2), "labels have type float64: expected classes"),
+    "labels that are no classes": (lambda: load_curve(NET, X, Y / 2), "y has type float64: expected classes"),
     "yes-or-no labels": (
         lambda: load_curve(NET, X, Y[:, None] == range(3)),
         "y has shape (8, 3): expected one label for each",
     ),
     "a loader and labels": (
         lambda: load_curve(NET, LOADER, Y),
-        "y is a ndarray, but x is a DataLoader",
+        "x is a DataLoader: beside y give an array or a tensor; a loader's batches hold",
     ),
-    "a name too many": (lambda: load_curve(NET, {"x": X, "y": Y}), "cannot be called with (x=…)"),
-    "monitored loader": (lambda: LoadCurveMonitor(NET, LOADER, Y), "x is a DataLoader, whose batches hold the"),
-    "misspelt": (lambda: LoadCurveMonitor(NET, X, Y, metrik="D"), "metrik: load_curve takes layers, metric"),
-    "a setting of samples": (
-        lambda: LoadCurveMonitor(NET, X, Y, n_sample=10),
-        "LoadCurveMonitor: n_sample: load_curve takes layers, metric, batch_size, pool, forward, n_samples",
-    ),
+    "misspelt": (lambda: LoadCurve(NET, metrik="D"), "metrik: load_curve takes layers, metric"),
     "float pool": (lambda: el.class_means(LOG, DRAWN, pool=5.0), "class_means: pool = 5.0: must be an odd number"),
     "groups beyond": (lambda: glass.displacement_sums(X[0], X[0], [0, 1, 5], 2, [0.1]), "group = [0, 1, 5]"),
     "endless": (lambda: relaxation.decorrelation_time([1, np.inf], [1, 0.5]), "decorrelation_time: times (2,)"),

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from deepmech.metrics.curvature import curvature
     from deepmech.metrics.interpret import compare, interpret
     from deepmech.metrics.load_curve import LoadCurve, load_curve
-    from deepmech.metrics.monitor import LoadCurveMonitor
     from deepmech.metrics.separation import data_separation
     from deepmech.plots.load_curves import plot_load_curve
     from deepmech.simulators import simulate
@@ -51,7 +50,6 @@ __getattr__, __dir__, _NAMES = lazy_loader.attach(
         "metrics.curvature": ["curvature"],
         "metrics.interpret": ["compare", "interpret"],
         "metrics.load_curve": ["LoadCurve", "load_curve"],
-        "metrics.monitor": ["LoadCurveMonitor"],
         "metrics.separation": ["data_separation"],
         "plots.load_curves": ["plot_load_curve"],
         "simulators": ["simulate"],

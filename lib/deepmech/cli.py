@@ -65,11 +65,10 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     add = verb(commands, "sweep", _sweep, "run a sweep chunk by chunk, or complete an interrupted one")
-    add("sweep", nargs="?", metavar="MODULE:NAME", help="a Sweep; leave out to complete the store's own")
+    add("sweep", metavar="MODULE:NAME", help="a Sweep, or a function that makes one")
     add("--store", required=True, metavar="FOLDER", help="where finished chunks are kept")
     add("--chunk", type=positive, metavar="CELLS", help="cells per chunk")
     add("--workers", type=positive, default=1, help="processes (default: 1)")
-    add("--trust", **TRUST, help="may be called although only the store names it; see SECURITY.md")
 
     add = verb(commands, "data", _data, "say which data sets are here, or fetch some: deepmech data fetch mnist")
     add("action", nargs="?", choices=("status", "fetch"), default="status", help="(default: status)")
@@ -105,10 +104,6 @@ def say(line: str) -> None:
     sys.stderr.flush()
 
 
-#: How a verb lets users name functions that a file may call.
-TRUST: dict[str, Any] = {"nargs": "+", "default": [], "metavar": "MODULE:FUNCTION"}
-
-
 def see_this_folder() -> None:
     """What a user names on the command line may lie in the current folder, as for a script of theirs; the folder comes
     last, so that nothing in it is taken for a module of somebody else."""
@@ -117,15 +112,14 @@ def see_this_folder() -> None:
 
 
 def _sweep(options: argparse.Namespace) -> int:
-    """Run a sweep (``"module:name"`` of a Sweep or of a function that makes one), or complete the one whose store it
-    is; with ``--workers`` in that many processes."""
+    """Run a sweep, or complete it; with ``--workers`` in that many processes."""
     from concurrent.futures import Executor, ProcessPoolExecutor
     from multiprocessing import get_context
 
     from deepmech.core import provenance
-    from deepmech.sweeps import run, sweep_at
+    from deepmech.sweeps import run
 
-    sweep = sweep_named(options.sweep) if options.sweep else sweep_at(options.store, options.trust)
+    sweep = sweep_named(options.sweep)
     pool: AbstractContextManager[Executor | None] = nullcontext()
     if options.workers > 1:
         share = max(1, provenance.cores() // options.workers)

@@ -6,11 +6,5 @@
 :mod:`~deepmech_book.build`, which executes the notebooks and builds the site.
 """
 
-from pathlib import Path
-
-from deepmech.core import provenance
-
 RECORD = "application/vnd.deepmech+json"
 """MIME type under which a notebook's outputs carry figures and claims for the build."""
-
-provenance.read_sources(Path(__file__).parent)  # before any of it is imported: results answer to the code that runs

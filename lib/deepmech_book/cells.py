@@ -1,4 +1,4 @@
-"""The functions that compute what ships, by their names in keys: :class:`deepmech.sweeps.Sweep` looks them up here.
+"""The functions that compute what ships, by their names in keys; of what a file names, only these are called.
 
 A stored result answers to the name, not to the place. When a function moves, its line here changes and no result does;
 a name is never given to another function, and never changed, for keys hold it.

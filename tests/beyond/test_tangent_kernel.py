@@ -5,7 +5,6 @@ import pytest
 import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
-from runs_beyond import RATE, stopped_networks
 
 from deepmech_book.beyond import tangent_kernel as moves
 from pairs import Page
@@ -13,6 +12,42 @@ from pairs import Page
 page = Page("beyond/tangent_kernel")
 GROUPS = {"shapes": 10, "photos": 5}
 WINDOW = 551
+K, STOPS, EVERY, THIN = 3, 41, 250, 50
+DIRECTIONS = np.eye(K) - 1 / K
+START, RATE = np.array([1.0, 1.5, 2.2]), 6e-4
+"""Own-class margins at the beginning, and α per iteration by which each grows; β is 0."""
+
+
+def stopped_networks(rng, effect=1.0, share=0.0, frozen=0.2, groups=6, noise=0.02):
+    """Networks that obey both models of paper B with β = 0, stopped on their way; as the tangent kernels' sweep.
+
+    A step does ``effect`` to its own class, by what the logits grow by, and a ``share`` of it to others, which scatters
+    over groups by ``noise``; the initial kernel does ``frozen``, and moves all classes alike.
+    """
+    time, block = np.arange(STOPS) * float(EVERY), np.arange((STOPS - 1) * EVERY // THIN) * float(THIN)
+
+    def means(at):
+        grown = START * np.exp(RATE * at[:, None] / K)
+        return grown[..., None] * DIRECTIONS / (1 - 1 / K)
+
+    def like(values, *dims):
+        scatter = 1 + noise * rng.normal(size=(groups, *[1] * values.ndim))
+        return (("group", *dims), scatter * values)
+
+    x, own = means(time), np.eye(K)[..., None]
+    step = RATE * x[:, None] * (effect * own)
+    other = RATE * effect * (share + noise * rng.normal(size=groups))[:, None, None, None, None]
+    move = step + other * x[:, None] * (1 - own)
+    initial = like(frozen * RATE * np.broadcast_to(x[:, None], step.shape), "time", "class", "trained", "logit")
+    return xr.Dataset(
+        {
+            "mean": like(means(block), "block", "class", "logit"),
+            "logits": like(x, "time", "class", "logit"),
+            "move": (("group", "time", "class", "trained", "logit"), move),
+            "move_frozen": initial,
+        },
+        {"time": time, "block": block},
+    )
 
 
 @page.pair("B.3.kernel.growth", panels=GROUPS, usual=1.0, reach=0.04, told=0.3)

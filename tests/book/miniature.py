@@ -26,6 +26,13 @@ def make_checkout(folder: Path) -> Checkout:
     return Checkout(folder)
 
 
+#: A module with a sweep of two cells.
+SWEEP = """\
+from deepmech import over
+from deepmech.sweeps import Sweep
+
+sweep = Sweep("powers", "deepmech.sweeps.example:powers", {"base": over("base", [1.0, 2.0])}, {"highest": 2})
+"""
 HEADER = """\
 ---
 jupytext:

@@ -3,8 +3,9 @@
 import io
 import sys
 
+import nbformat
 import pytest
-from miniature import notebook_text, write_notebooks
+from miniature import SWEEP, notebook_text, write_notebooks
 
 from deepmech import cli
 
@@ -18,39 +19,22 @@ def test_book_from_a_folder_inside_the_house(checkout, monkeypatch, capsys):
     assert capsys.readouterr().err == "deepmech book: CHAPTERS: 'winter' is unknown; chapters are springs\n"
 
 
-SWEEP = """\
-from deepmech import over
-from deepmech.sweeps import Sweep
-
-powers = Sweep("powers", compute="deepmech.sweeps.example:powers", cells={"base": over("base", [1.0, 2.0, 3.0])},
-               fixed={"highest": 2})
-"""
-
-
 def test_sweep_then_verify(tmp_path, monkeypatch, capsys):
     (tmp_path / "mysweep.py").write_text(SWEEP)
     monkeypatch.syspath_prepend(tmp_path)
     store, shipped = str(tmp_path / "store"), str(tmp_path / "shipped")
-    trust = ["--trust", "deepmech.sweeps.example:powers"]
-    assert cli.main(["sweep", "mysweep:powers", "--store", store]) == 0
-    assert "3 cells" in capsys.readouterr().out
+    named = ["--sweep", "mysweep:sweep"]
+    assert cli.main(["sweep", "mysweep:sweep", "--store", store]) == 0
+    assert "2 cells" in capsys.readouterr().out
     assert cli.main(["ship", store, shipped]) == 0
-    assert cli.main(["verify", store, shipped, "--cells", "2", *trust]) == 0
+    assert cli.main(["verify", store, shipped, "--cells", "2", *named]) == 0
     capsys.readouterr()
     monkeypatch.setenv("DEEPMECH_RESULTS", shipped)
-    assert cli.main(["verify", "powers", "--cells", "1", "--seed", "7", *trust]) == 0  # as a page of the book names it
-    assert "recomputed 1 of 3 cells (seed 7): equal" in capsys.readouterr().err
-    assert cli.main(["verify", "power", *trust]) == 0  # names of results begin so
+    assert cli.main(["verify", "powers", "--cells", "1", "--seed", "7", *named]) == 0  # as a page of the book names it
+    assert "recomputed 1 of 2 cells (seed 7): equal" in capsys.readouterr().err
+    assert cli.main(["verify", "power", *named]) == 0  # names of results begin so
     assert cli.main(["verify", "pwoers"]) == 1
     assert "no shipped result; near: powers" in capsys.readouterr().err
-
-
-MODULES = """\
-from deepmech import over
-from deepmech.sweeps import Sweep
-
-s = Sweep("powers", "deepmech.sweeps.example:powers", {"base": over("base", [1.0, 2.0])}, {"highest": 2})
-"""
 
 
 @pytest.mark.parametrize("page", ["ascii", "cp1252", "cp437", "utf-8"])
@@ -58,7 +42,7 @@ def test_a_terminal_of_another_code_page_gets_every_line(page, checkout, monkeyp
     """No sign that it lacks stops a command, and signs that numbers need have another form there."""
     write_notebooks(checkout, a=notebook_text("import sys\nprint('− ł', file=sys.stderr)"))
     monkeypatch.chdir(checkout.root)
-    (checkout.root / "mysweep.py").write_text(MODULES)
+    (checkout.root / "mysweep.py").write_text(SWEEP)
     monkeypatch.delitem(sys.modules, "mysweep", raising=False)
     monkeypatch.syspath_prepend(str(checkout.root))
 
@@ -80,9 +64,9 @@ def test_a_terminal_of_another_code_page_gets_every_line(page, checkout, monkeyp
     ]
     assert all("usage: deepmech" in said(*command, "--help") for command in commands)
     assert "- " in said("book", "--no-site") or page == "utf-8"
-    assert "2 base" in said("sweep", "mysweep:s", "--store", "store")
+    assert "2 base" in said("sweep", "mysweep:sweep", "--store", "store")
     assert "powers" in said("ship", "store", "shipped")
-    assert "results recomputed" in said("verify", "shipped", "--trust", "deepmech.sweeps.example:powers")
+    assert "results recomputed" in said("verify", "shipped", "--sweep", "mysweep:sweep")
     assert "mnist" in said("data")
     assert "notebooks are copied" in said("lab", "--no-browser")
     assert "is written" in said("explore", "--no-browser", "--output", "chain.html")
@@ -96,13 +80,13 @@ def test_a_terminal_of_another_code_page_gets_every_line(page, checkout, monkeyp
         ("DEEPMECH_RESULTS", "nowhere", ["verify"]),
         ("DEEPMECH_RESULTS", "a file", ["verify"]),
         ("DEEPMECH_DATA", "a file", ["data", "fetch", "mnist"]),
-        ("DEEPMECH_CORES", "many", ["sweep", "mysweep:s", "--store", "c"]),
-        ("DEEPMECH_CORES", "-1", ["sweep", "mysweep:s", "--store", "c"]),
+        ("DEEPMECH_CORES", "many", ["sweep", "mysweep:sweep", "--store", "c"]),
+        ("DEEPMECH_CORES", "-1", ["sweep", "mysweep:sweep", "--store", "c"]),
     ],
 )
 def test_a_variable_of_wrong_shape_is_named_or_left_aside(variable, value, command, tmp_path, monkeypatch, capsys):
     (tmp_path / "a file").write_text("mine")
-    (tmp_path / "mysweep.py").write_text(MODULES)
+    (tmp_path / "mysweep.py").write_text(SWEEP)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "mysweep", raising=False)
@@ -110,6 +94,25 @@ def test_a_variable_of_wrong_shape_is_named_or_left_aside(variable, value, comma
     status, told = cli.main(command), capsys.readouterr().err
     assert (status == 1 and (variable in told or value in told)) or (status == 0 and variable == "DEEPMECH_CORES"), told
     assert (tmp_path / "a file").read_text() == "mine"
+
+
+def test_copies_of_notebooks_have_the_words_and_code_of_the_originals_and_stay_when_they_are_there(
+    checkout, monkeypatch, capsys
+):
+    monkeypatch.chdir(checkout.root)
+    originals = {path: path.read_bytes() for path in checkout.root.glob("notebooks/*/*")}
+    assert cli.main(["lab", "--no-browser"]) == 0
+    assert "2 notebooks are copied into lab" in capsys.readouterr().err
+    for name in checkout.names:
+        copy = nbformat.read(checkout.root / "lab" / f"{name}.ipynb", as_version=4)
+        nbformat.validate(copy)
+        written = checkout.source(name).notebook.cells
+        assert [(c.cell_type, c.source) for c in copy.cells] == [(c.cell_type, c.source) for c in written]
+    mine = checkout.root / "lab" / "springs" / "one.ipynb"
+    mine.write_text("mine")
+    assert cli.main(["lab", "--no-browser"]) == 0
+    assert "0 notebooks are copied" in capsys.readouterr().err and mine.read_text() == "mine"
+    assert originals == {path: path.read_bytes() for path in originals}
 
 
 @pytest.mark.parametrize(
@@ -150,7 +153,7 @@ def test_lost_clusters_and_full_disks_are_told_in_words(monkeypatch, capsys, err
     def fails(*_, **__):
         raise error
 
-    monkeypatch.setattr("deepmech.sweeps.sweep_at", fails)
-    assert cli.main(["sweep", "--store", "anywhere"]) == 1
+    monkeypatch.setattr("deepmech.sweeps.run", fails)
+    assert cli.main(["sweep", "deepmech_book.sweeps.spring_block.networks:figure_1", "--store", "anywhere"]) == 1
     told = capsys.readouterr()
     assert str(error) in told.out + told.err and "Traceback" not in told.out + told.err

@@ -3,17 +3,12 @@
 from pathlib import Path
 
 import pytest
-from miniature import notebook_text, write_notebooks
+from miniature import SWEEP, notebook_text, write_notebooks
 
 from deepmech import cli
-from deepmech_book.build import run
+from deepmech_book.build import keys
+from deepmech_book.build.sources import Checkout
 
-MODULE = """\
-from deepmech import over
-from deepmech.sweeps import Sweep
-
-sweep = Sweep("powers", "deepmech.sweeps.example:powers", {"base": over("base", [1.0, 2.0])}, {"highest": 2})
-"""
 PAGE = """\
 import xarray as xr
 from deepmech_book import figures
@@ -29,7 +24,7 @@ COMMANDS = {
 @pytest.fixture
 def place(checkout, monkeypatch):
     write_notebooks(checkout, a=notebook_text(PAGE))
-    (checkout.root / "elsewhere.py").write_text(MODULE)
+    (checkout.root / "elsewhere.py").write_text(SWEEP)
     monkeypatch.chdir(checkout.root)
     monkeypatch.syspath_prepend(checkout.root)
     assert cli.main(["sweep", "elsewhere:sweep", "--store", "store"]) == 0  # what is shipped
@@ -85,16 +80,10 @@ def test_another_run_of_a_page_leaves_no_figure_of_the_one_before(place):
     assert cli.main(COMMANDS["run"]) == 0
     before = set(files(place / "mine"))
     assert {"a/a.ipynb", "a/a.claims.json", "a/a.figures/01-A.3.svg"} <= before
-    write_notebooks(cli_checkout(place), a=notebook_text("print(n)"))
+    write_notebooks(Checkout(place), a=notebook_text("print(n)"))
     put(place / "mine", ["data/notes.txt"])
     assert cli.main(COMMANDS["run"]) == 0
     assert {name for name in files(place / "mine") if not name.startswith(".")} == {
-        *(f"a/{name}" for name in ("a.ipynb", "a.claims.json", "summary.csv", "parameters.yml", run.LIST)),
+        *(f"a/{name}" for name in ("a.ipynb", "a.claims.json", "summary.csv", "parameters.yml", keys.WROTE)),
         "data/notes.txt",
     }  # fmt: skip
-
-
-def cli_checkout(root):
-    from deepmech_book.build.sources import Checkout
-
-    return Checkout(root)

@@ -15,13 +15,13 @@ from miniature import ROOT
 from prose import blocks
 
 from deepmech import cli
-from deepmech_book.build import site
+from deepmech_book.build import keys
 from deepmech_book.build.sources import Checkout
 
 HTML = Checkout(ROOT).html
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 HOWTO = (ROOT / "book" / "howto.md").read_text(encoding="utf-8")
-built = pytest.mark.skipif(not (HTML / site.SEAL).is_file(), reason="the book is not built yet: make book")
+built = pytest.mark.skipif(not (HTML / keys.WROTE).is_file(), reason="the book is not built yet: make book")
 
 
 WRITTEN = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted((ROOT / "book").glob("*.md"))]
@@ -81,7 +81,7 @@ def test_the_lines_run_one_after_another_in_an_empty_folder(tmp_path, monkeypatc
     there: dict = {}
     for lines in blocks(HOWTO, "python")[1:]:
         ran(lines, there)
-    assert there["history"].step.values.tolist() == [0, 4, 8]
+    assert there["history"].step.values.tolist() == [0, 4] and there["history"].notnull().all()
     assert there["runs"].sizes["dropout"] == 2 and there["ends"].sizes["mu_right"] == 2
     assert (tmp_path / "load_curve.pdf").is_file()
 

@@ -102,6 +102,9 @@ MARK = ' class="dm-words"'
 def test_a_table_has_one_row_of_names_and_its_words_stand_left():
     index = pd.MultiIndex.from_product([["MNIST", "shapes"], [1, 2]], names=["data", "seed"])
     columns = {"kind": ["flat", "flat", "–", "bent"], "wins": ["1 of 2", "none", "2 of 2", "–"], "loss": range(4)}
+    numbers = "<th>label_error</th></thead><td>4.4e+02</td><td>-1e-06</td><td>nan</td><th>path_norm</th>"
+    said = "<th>label error</th></thead><td>440</td><td>−10⁻⁶</td><td>–</td><th>path_norm</th>"
+    assert site.in_words(numbers) == said
     table = site.in_words(pd.DataFrame(columns, index).to_html())
     head, *rows = re.findall("(?s)<tr.*?</tr>", table)
     assert re.findall("<t[hd]([^>]*)>([^<]*)<", head) == [

@@ -82,7 +82,7 @@ time.sleep(2)"""
 def test_cells_and_sweeps_are_counted_while_they_run_and_the_page_is_as_without(checkout, monkeypatch):
     write_notebooks(checkout, a=notebook_text(COUNTED, "n"))
     page_run, target = notebooks.page_runs(checkout, "quick")[0], checkout.root / "alone.ipynb"
-    assert execution.execute(checkout, page_run.source, page_run.parameters, page_run.parts, target, {}) == ""
+    assert execution.execute(checkout, page_run, target, {}) == ""
     monkeypatch.setattr(notebooks, "OFTEN", 0)
     page_runs, lines = run(checkout)
     counted = r"\d\.\d s: springs/a, code cell 2 of 3, powers: 2 of 2 cells, 00:00 left"
@@ -100,8 +100,8 @@ def test_what_an_executed_notebook_holds(checkout, monkeypatch):
     page_runs, lines = run(checkout, "paper")
     notebook = page_runs["springs/a"].notebook
     cells = [c["source"] for c in notebook["cells"] if "parameters" in "".join(c["metadata"].get("tags", []))]
-    shown = "# Parameters of the profile paper\nprofile = 'paper'\nn = 7  # springs\nm = 4"
-    assert ["".join(c) for c in cells] == [shown], "one parameters cell, with the values in force"
+    own, given = 'profile = "quick"\nn = 3  # springs\nm = 4', '# Parameters\nprofile = "paper"\nn = 7\n'
+    assert ["".join(c) for c in cells] == [own, given], "below its own values those that the profile changes"
     made = notebook["metadata"]["deepmech"]
     assert made["parameters"] == {"profile": "paper", "n": 7, "m": 4}
     assert made["seconds"] > 0 and "numpy" in made["versions"] and "cores" in made["machine"]

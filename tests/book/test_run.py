@@ -14,7 +14,7 @@ import pytest
 from miniature import ROOT, notebook_text, write_notebooks
 
 from deepmech import cli
-from deepmech_book.build import run
+from deepmech_book.build import keys, run
 from deepmech_book.build.sources import BookError
 
 PAGE = """\
@@ -67,6 +67,8 @@ def test_parameters_come_from_a_profile_or_a_file_and_then_the_command(own, tmp_
     found = run.parameters_of(own, source, str(mine), {"n": 6})
     assert found == {"profile": "mine", "n": 6, "highest": 7, "bases": [0.001, 2e5, -100.0]}
     assert run.parameters_of(own, source, "laptop") == {"profile": "laptop"}
+    typed = ("1e-3", "[0.0, 0.1]", "mnist", "None")
+    assert list(map(run.value, typed)) == [0.001, [0.0, 0.1], "mnist", None]
     assert re.search(r"n +whole number +3 +springs\n(.*\n)+ +what +anything +None", run.describe(source))
 
 
@@ -140,7 +142,7 @@ def made_of(folder, words):
 
 def inside(folder):
     files = [path for path in folder.rglob("*") if path.is_file()]
-    return {path.relative_to(folder).as_posix(): path.read_text() for path in files if path.name != run.LIST}
+    return {path.relative_to(folder).as_posix(): path.read_text() for path in files if path.name != keys.WROTE}
 
 
 def killed(step, made, target):

@@ -2,17 +2,14 @@
 
 import ast
 import json
-from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-from miniature import MINI, ROOT, make_checkout, notebook_text, write_notebooks
+from miniature import ROOT, notebook_text, write_notebooks
 
 from deepmech.sweeps import sweep_of
 from deepmech.sweeps.store import read_netcdf
-from deepmech_book.build.sources import BookError, Checkout, Source, checked, replace_parameters
+from deepmech_book.build.sources import BookError, Checkout, Source, checked, format_duration
 from deepmech_book.sweeps.shipped import folder
 
 
@@ -110,31 +107,6 @@ def test_faulty_notebook(checkout, text, complaint):
         write_notebooks(checkout, a=text).profile("quick")
 
 
-names = st.sampled_from(["n", "alpha", "size", "label"])
-values = st.one_of(
-    st.integers(-9, 9), st.floats(-1, 1), st.text("aé#;'\" ", max_size=5), st.lists(st.integers(0, 3), max_size=3)
-)
-ways = st.lists(
-    st.sampled_from(["{} = {}  # é of it\n", "{} = {}; ", "{}={}\n", "{} = (\n    {}\n)  # é\n", "{} = \\\n  {};\n"]),
-    min_size=4,
-)
-
-
-@given(st.dictionaries(names, values), st.dictionaries(names, values), ways)
-def test_the_parameters_cell_shows_what_is_in_force(defaults, profile, ways):
-    """However it is written: several on a line, over several lines, with remarks."""
-    code = "# first words\nprofile = 'quick'\n"
-    code += "".join(way.format(k, repr(v)) for (k, v), way in zip(defaults.items(), ways, strict=False))
-    chosen = {k: v for k, v in profile.items() if k in defaults}
-    shown = replace_parameters("a/b", code, {"profile": "paper", **chosen})
-    force: dict = {}
-    exec(shown, force)
-    assert {k: repr(force[k]) for k in defaults} == {k: repr(v) for k, v in {**defaults, **chosen}.items()}
-    assert force["profile"] == "paper"
-    assert [line for line in shown.splitlines() if "é of it" in line] or "é of it" not in code
-    assert "# first words" in shown
-
-
 @pytest.mark.parametrize(
     ("default", "value", "found"),
     [
@@ -155,37 +127,6 @@ def test_a_value_is_of_its_defaults_type_or_refused(checkout, default, value, fo
         assert repr(checked("here", source, {"x": value})) == repr({"x": found})
 
 
-shapes = st.recursive(
-    st.none() | st.booleans() | st.integers(-3, 3) | st.floats() | st.text(max_size=3) | st.dates(),
-    lambda inside: (
-        st.lists(inside, max_size=3) | st.dictionaries(st.text(max_size=3) | st.integers(), inside, max_size=3)
-    ),
-    max_leaves=8,
-)
-KEYS = st.sampled_from(
-    ["springs/one", "springs/two", "extends", "parts", "chapters", "root", "format", "file", "points"]
-)
-
-
-@given(shapes | st.dictionaries(KEYS, shapes | st.dictionaries(KEYS, shapes | st.lists(st.dictionaries(KEYS, shapes)))))
-@settings(suppress_health_check=list(HealthCheck), max_examples=60)
-def test_a_profile_or_contents_of_any_shape_are_taken_or_refused_with_their_name(tmp_path_factory, shape):
-    root = tmp_path_factory.getbasetemp() / "shapes"
-    if not root.exists():
-        make_checkout(root)
-    contents = (MINI / "_toc.yml").read_text()
-    for path, read in (
-        ("notebooks/profiles/laptop.yml", lambda: Checkout(root).profile("laptop")),
-        ("_toc.yml", lambda: Checkout(root).names),
-    ):
-        (root / path).write_text(yaml.safe_dump(shape))
-        try:
-            read()
-        except BookError as error:
-            assert Path(path).name in str(error) or "springs/one, generated/springs/two" in str(error)
-        (root / path).write_text(contents if path == "_toc.yml" else "")
-
-
 REAL = Checkout(ROOT)
 
 
@@ -201,6 +142,10 @@ def test_profiles_extend_one_another(checkout):
     (profiles / "paper.yml").write_text("extends: paper\n")
     with pytest.raises(BookError, match=r"extends: 'paper': must be one of quick, laptop"):
         checkout.profile("paper")
+
+
+def test_durations_are_said_as_people_say_them():
+    assert [format_duration(seconds) for seconds in (4.21, 75, 3700)] == ["4.2 s", "1 min 15 s", "1 h 1 min"]
 
 
 # --- the book itself --------------------------------------------------------------------------------------------------

@@ -124,7 +124,7 @@ def test_elements_that_equal_what_is_expected_may_change_places():
 
 
 def test_claims_that_are_new_gone_unknown_or_checked_twice(table):
-    assert "A.S1.slow: not in the table; holds" in told(table, [*SOUND, record("A.S1.slow", 9.0)])
+    assert "A.S1.jerky: not in the table; holds" in told(table, [*SOUND, record("A.S1.jerky", 0.9)])
     assert "A.3.concave: in the table (holds), but no page of this build checks it" in told(table, SOUND[:1])
     with pytest.raises(BookError, match=rf"A\.3\.eq8 is checked twice, on {PAGE} and on glass/ageing"):
         verdicts.demand(table, [*SOUND, record(page="glass/ageing")], "laptop", [PAGE])
@@ -136,11 +136,11 @@ def test_a_partial_build_compares_and_rewrites_its_own_claims_only(table):
     before = table.read_text()
     verdicts.demand(table, [], "quick", ["glass/ageing"])
     assert "A.3.concave" in told(table, [], pages=None), "the whole book must find all"
-    slow = record("A.S1.slow", 0.3, page="spring_block/folding_ruler")
+    slow = record("A.S1.jerky", 0.3, page="spring_block/folding_ruler")
     verdicts.demand(table, [slow], "quick", ["spring_block/folding_ruler"], accept=True)
-    assert table.read_text() == before + "A.S1.slow\tholds\t0.3\t-\t-\t-\t-\n"
+    assert table.read_text() == before + "A.S1.jerky\tholds\t0.3\t-\t-\t-\t-\n"
     verdicts.demand(table, [record(measured=-0.0499)], "quick", [PAGE], accept=True)
-    assert list(verdicts.read(table)) == ["A.3.eq8", "A.S1.slow"], "what its page no longer checks goes"
+    assert list(verdicts.read(table)) == ["A.3.eq8", "A.S1.jerky"], "what its page no longer checks goes"
 
 
 def test_accepting_leaves_lines_within_tolerance_as_they_are(table):
@@ -161,7 +161,7 @@ def test_accepting_leaves_lines_within_tolerance_as_they_are(table):
 def test_a_line_that_is_no_row_is_named(table):
     """A conflict of a merge, half a line, a claim that stands there already, a number or a verdict that is none."""
     whole = table.read_text()
-    slow = ("A.S1.slow\tholds\tnan\t-\t-\t-\t-", "A.S1.slow\tholdz\t1\t-\t-\t-\t-")
+    slow = ("A.S1.jerky\tholds\tnan\t-\t-\t-\t-", "A.S1.jerky\tholdz\t1\t-\t-\t-\t-")
     for spoilt in ("<<<<<<< ours", "A.3.eq8\tholds\t0.1", "A.3.eq8\tholds\t0.1\t-\t-\t-\t-", *slow):
         table.write_text(f"{whole}{spoilt}\n")
         assert f"book/verdicts.tsv, line {len(whole.splitlines()) + 1}: {spoilt!r}" in told(table, SOUND)
@@ -205,8 +205,7 @@ def test_a_flipped_verdict_stops_the_build_until_it_is_accepted(checkout, monkey
 
     def jupyter_book(checkout, made, new):
         built.append("site")
-        for folder in ("html/_static/scripts", ".doctrees"):
-            (new / "_build" / folder).mkdir(parents=True, exist_ok=True)
+        (new / "_build" / "html" / "_static" / "scripts").mkdir(parents=True, exist_ok=True)
         write_whole(new / "_build" / "html" / "index.html", "pages")
 
     monkeypatch.setattr(site, "_jupyter_book", jupyter_book)

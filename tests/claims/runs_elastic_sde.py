@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from deepmech_book.analysis.elastic_sde import effects
+from deepmech_book.elastic_sde import readings
 
 T = np.arange(0.0, 4000.0, 10.0)
 START = np.array([[1.2, -0.9, -0.3], [-0.5, 1.6, -1.1], [-0.3, -0.5, 0.8]])
@@ -36,7 +36,7 @@ def estimated(intra, inter=None, **coords):
     intra = xr.DataArray(intra, {**coords, "time": T}, dims)
     both = xr.Dataset({"intra": intra, "inter": 0 * intra if inter is None else (dims, inter)})
     both["A"], both["B"] = both["intra"].cumsum("time"), both["inter"].cumsum("time")
-    return both.expand_dims(model=list(effects.MODELS))
+    return both.expand_dims(model=list(readings.MODELS))
 
 
 def hump(peak, width=0.1, floor=0.0):

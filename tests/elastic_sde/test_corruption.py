@@ -5,13 +5,12 @@ import pytest
 import runs_elastic_sde as runs
 import xarray as xr
 
-from deepmech_book.analysis.elastic_sde import effects
-from deepmech_book.elastic_sde import corruption
+from deepmech_book.elastic_sde import corruption, readings
 from deepmech_book.sweeps.elastic_sde.networks import LABEL_ERRORS
 from pairs import Page
 
 page = Page("elastic_sde/corruption")
-SHARES, MODELS, T = np.array(LABEL_ERRORS), effects.MODELS, runs.T
+SHARES, MODELS, T = np.array(LABEL_ERRORS), readings.MODELS, runs.T
 TENTH = np.minimum(10 * T / T[-1], 1.0)
 STUDENT = {n: t / n**0.5 for n, t in ((5, 2.776), (10, 2.262))}
 """Half-width of an interval over so many runs, by their scatter."""

@@ -5,12 +5,11 @@ import pytest
 import runs_elastic_sde as runs
 import xarray as xr
 
-from deepmech_book.analysis.elastic_sde import effects
-from deepmech_book.elastic_sde import estimators
+from deepmech_book.elastic_sde import estimators, readings
 from pairs import Page
 
 page = Page("elastic_sde/estimators")
-T, MODELS, IMAGES = runs.T, effects.MODELS, ("shapes", "photographs")
+T, MODELS, IMAGES = runs.T, readings.MODELS, ("shapes", "photographs")
 
 
 def read_off(level, rng, rival, scatter, since):

@@ -10,7 +10,7 @@ from explorer_pages import frames, handle_at, numbers, preset, resize, step
 
 from deepmech_book import explorers
 from deepmech_book.explorers import chain, elastic, ruler
-from deepmech_book.explorers.page import EXPLORERS, FOLDER, bundle
+from deepmech_book.explorers.page import EXPLORERS, FOLDER, Page, bundle
 
 
 class Kind(NamedTuple):
@@ -263,7 +263,7 @@ def test_several_of_both_kinds_on_one_page(visit: Any, tmp_path: Path) -> None:
     two = explorers.chain_page(running=False, noise=0.01)
     path = tmp_path / "all.html"
     body = one.html + explorers.elastic_page(running=False).html + two.html + two.html
-    path.write_text(explorers.Page(body, "").document("all"), encoding="utf-8")
+    path.write_text(Page(body, "").document("all"), encoding="utf-8")
     page = visit().open(path)
     assert page.locator(".deepmech-explorer").count() == 4
     assert [page.locator(".blocks").nth(i).locator("g").count() for i in range(3)] == [3, 7, 7]

@@ -20,7 +20,7 @@ WIDGETS: dict[str, tuple[Any, dict[str, Any]]] = {
     "ruler": (explorers.RulerExplorer, {"jerk_speed": 5.0}),
     "diagram": (explorers.DiagramExplorer, {"shade": "red"}),
     "relaxation": (explorers.RelaxationExplorer, {"phase": "liquid"}),
-    "training": (explorers.TrainOne, {"batch_size": 1}),
+    "training": (explorers.TrainingExplorer, {"batch_size": 1}),
 }
 """Every widget, and a value that it refuses."""
 ANIMATED = ("chain", "elastic", "ruler")
@@ -105,7 +105,7 @@ REACHED: dict[str, tuple[dict[str, Any], int, float, str, Callable[[Any], Any]]]
     "elastic": (
         {"noise": 0.5, "n_samples": 5, "seed": 2},
         *(4, 2.0, "points"),
-        lambda e: simulated_points(e.settings, [2.0])[0],
+        lambda e: simulated_points(e.state, [2.0])[0],
     ),
     "ruler": (
         {"jerk_speed": 1.0, "seed": 4},

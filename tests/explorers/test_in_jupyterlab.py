@@ -15,7 +15,6 @@ import pytest
 from explorer_pages import frames
 from playwright.sync_api import TimeoutError
 
-from deepmech_book.build import lab as copies
 from deepmech_book.build.sources import Checkout
 
 pytestmark = [pytest.mark.slow]
@@ -23,7 +22,7 @@ pytestmark = [pytest.mark.slow]
 NEEDED = ("jupyterlab", "jupytext", "jupyterlab_myst", "anywidget")
 #: What the page says that one can do in Jupyter, done.
 DONE = (
-    "one = explorers.TrainOne(epochs=5)\none",
+    "one = explorers.TrainingExplorer(epochs=5)\none",
     'print("slope:", one.slope, "epochs:", one.result().sizes["epoch"] - 1)',
     "explorer = explorers.ChainExplorer(noise=0.01, running=False)\nexplorer",
     'print("noise in Python:", explorer.noise, "blocks:", len(explorer.position))',
@@ -73,7 +72,7 @@ def page(lab: Any, chromium: Any) -> Iterator[Any]:
     page, complaints = context.new_page(), []
     page.on("pageerror", lambda e: complaints.append(str(e)))
     page.on("console", lambda m: m.type == "error" and "attribute" in m.text and complaints.append(m.text))
-    copy = copies.copy(Checkout(Path(__file__).parents[2]), "spring_block/chain")
+    copy = Checkout(Path(__file__).parents[2]).source("spring_block/chain").notebook
     copy.cells += map(nbformat.v4.new_code_cell, DONE)
     nbformat.write(copy, folder / "chain.ipynb")
     page.goto(f"{address}lab/tree/chain.ipynb?reset")

@@ -70,7 +70,7 @@ def test_the_noisiest_networks_stand_beside_the_noisiest_chains() -> None:
 
 
 def test_python_reads_what_the_browser_trains_and_starts_and_stops_it(jupyter: Any) -> None:
-    one = explorers.TrainOne(epochs=500, batch_size=100)
+    one = explorers.TrainingExplorer(epochs=500, batch_size=100)
     page = jupyter(one)
     page.evaluate("model.set('running', true)")
     page.wait_for_function("host.state.curves.length > 2", timeout=60_000)

@@ -13,8 +13,7 @@ from deepmech.core.random import Stream
 from deepmech.simulators.elastic_sde import ElasticSDE, mean_solution, mixed_logits
 from deepmech.sweeps import run
 from deepmech.trainers import SingleSample, train_lenet
-from deepmech_book.analysis.elastic_sde import effects, imitation
-from deepmech_book.elastic_sde import logits
+from deepmech_book.elastic_sde import logits, paths, readings
 from deepmech_book.sweeps.elastic_sde import extension_models, networks
 from deepmech_book.sweeps.elastic_sde.data import SETTINGS, images
 from deepmech_book.sweeps.elastic_sde.paths import tabulated_paths
@@ -110,7 +109,7 @@ def by_the_model(structure, times, alpha=0.004, beta=-0.001):
 @pytest.mark.parametrize(("structure", "model"), [("isotropic", "I"), ("logits", "L")])
 def test_effects_of_the_model_are_found_again(structure, model):
     result = by_the_model(structure, np.arange(0.0, 3000.0, 10.0))
-    found = effects.estimate(result, 101, (model,), start=10).isel(model=0)
+    found = readings.estimate(result, 101, (model,), start=10).isel(model=0)
     np.testing.assert_allclose(found["intra"], 0.004, rtol=1e-3)
     np.testing.assert_allclose(found["inter"], -0.001, rtol=5e-3)
 
@@ -119,13 +118,13 @@ def test_the_model_imitates_itself():
     times = np.arange(0.0, 3000.0, 10.0)
     result = by_the_model("logits", times)
     # Started where the networks start and driven by its own effects, it has nowhere else to go.
-    same = imitation.imitate(result, "L", "logits", window=51, n_runs=1, starts="genuine", n_times=300)
+    same = paths.imitate(result, "L", "logits", window=51, n_runs=1, starts="genuine", n_times=300)
     assert float(same.distance.isel(time=slice(20, None)).max()) < 0.05
     assert np.all(same.right == 1)
     # From random starts the end is scaled to fit, in each batch of runs.
-    blind = imitation.imitate(result, "none", "logits", n_runs=400, n_batches=2)
+    blind = paths.imitate(result, "none", "logits", n_runs=400, n_batches=2)
     assert blind.sizes["batch"] == 2 and float(blind.right.min()) > 0.9
-    last = blind.isel(time=blind.time > float(blind.time[-1]) - imitation.LAST).mean("time")
+    last = blind.isel(time=blind.time > float(blind.time[-1]) - paths.LAST).mean("time")
     own = [last["median"][:, k, k] / last.genuine[..., k, k] for k in range(3)]
     np.testing.assert_allclose(own, 1.0, rtol=0.01)
 
@@ -135,7 +134,7 @@ def test_the_propagator_is_the_solution():
     drive = xr.Dataset({"intra": ("time", 0.01 / (1 + t / 100)), "inter": ("time", -0.002 + 0 * t)}, {"time": t})
     start = Stream.of("propagator").normal("start", 0, (3, 3))
     for structure in ("isotropic", "logits"):
-        steps = imitation.propagator(drive, structure, t, 3)
+        steps = paths.propagator(drive, structure, t, 3)
         model = ElasticSDE(intra=drive["intra"], inter=drive["inter"], n_classes=3, n_features=3, structure=structure)
         whole = mean_solution(model, t, start)["mean"].transpose("time", "class", "feature")
         np.testing.assert_allclose(np.einsum("tabcd,cd->tab", steps, start), whole, rtol=1e-9, atol=1e-12)
@@ -173,12 +172,12 @@ def test_everything_runs_on_a_small_sweep():
     )
     made = run(sweep)
     assert made["mean"].sizes == {"label_error": 2, "time": 80, "class": 3, "logit": 3}
-    found = effects.estimate(made, 175)
+    found = readings.estimate(made, 175)
     assert np.isfinite(found["A"]).all() and set(found["A"].dims) == {"model", "label_error", "time"}
     # Three groups of trials have an interval, of two there is none.
     for groups, known in ((3, True), (2, False)):
         some = made.isel(group=slice(groups))
-        assert effects.over_groups(some, lambda means: (means**2).mean(("time", "class", "logit"))).is_finite == known
+        assert readings.over_groups(some, lambda means: (means**2).mean(("time", "class", "logit"))).is_finite == known
 
 
 def test_where_nobody_drew_a_class_its_neighbours_speak():
@@ -187,8 +186,8 @@ def test_where_nobody_drew_a_class_its_neighbours_speak():
     straight = xr.Dataset({"mean": (("time", "class", "logit"), rows)}, {"time": times})
     holes = straight.copy(deep=True)
     holes["mean"].values[[0, 7, 8, 29], 1] = np.nan
-    xr.testing.assert_allclose(effects.class_means(holes), straight["mean"])
-    assert effects.class_means(straight).identical(straight["mean"])
+    xr.testing.assert_allclose(readings.class_means(holes), straight["mean"])
+    assert readings.class_means(straight).identical(straight["mean"])
 
 
 def test_images_are_drawn_with_replacement_where_asked():
@@ -321,7 +320,7 @@ def test_what_the_fit_has_not_seen_is_measured():
     one, other = extension_models.halves(groups, 3)
     np.testing.assert_allclose((one + other) / 2, groups.mean("group"))
     found = extension_models.compare(groups.isel(time=slice(first, None)), 3, ("I", "L"))
-    late = effects.late_mean(found["distance"].sel(norm="I"))
+    late = readings.late_mean(found["distance"].sel(norm="I"))
     # The right model is as near as other trials are; the wrong one is not.
     assert float(late.sel(model="L")) < 3 * float(late.sel(model="other trials")) < 0.1 * float(late.sel(model="I"))
     with pytest.raises(ValueError, match="do not rise above their noise"):

@@ -8,6 +8,7 @@ from torch import nn
 
 from deepmech.metrics.curvature import curvature, steps
 from deepmech.sweeps import run
+from deepmech_book.spring_block.experiments import experiment
 from deepmech_book.spring_block.printed import printed
 from deepmech_book.sweeps.spring_block import in_time, networks, noise_by_layer
 from deepmech_book.sweeps.spring_block.linear_networks import orthonormal, train_linear
@@ -106,8 +107,8 @@ def test_relative_noise_is_that_of_the_draws_over_that_of_the_samples():
 
 def test_dropout_reaches_no_activation_before_it():
     small = {"name": "digits", "n_train": 700, "n_test": 50}
-    sweep = noise_by_layer.noise_by_layer(small, [0.4], 1, at=(0, 1), n_draws=4)
-    one = run(sweep)
+    cells = {"slope": [0.4], "seed": [0]}
+    one = run(experiment("noise-by-layer", cells, data=small, at=[0, 1], n_draws=4))
     first = one["relative"].sel(noise="dropout", layer=1)
     assert (first.sel(signal="activations") < 1e-6).all() and (first.sel(signal="gradients") > 0.01).all()
     assert (one["relative"].sel(layer=slice(2, None)) > 0).all()

@@ -44,8 +44,8 @@ def test_shipped_results_are_whole_say_where_they_come_from_and_were_recomputed(
         assert attribute in result.attrs
     assert not re.search(r"/\w+/", result.attrs["machine"])
     assert path.stat().st_size < 2_000_000
-    assert sweep.from_file and sweep.function()  # it is marked, so that the file may name it
-    assert sweep.compute in CELLS  # by a name, which it keeps when the function moves
+    assert sweep.from_file and sweep.function()  # it has a name in the table, so that the file may give it
+    assert sweep.compute in CELLS  # which it keeps when the function moves
     assert entry["of"] == sweep.n_cells
     assert any(one["cells"] or one["parts"] for one in entry["recomputed"]), f"deepmech verify {path.name}"
 

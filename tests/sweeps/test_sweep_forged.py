@@ -9,7 +9,6 @@ import os
 import shutil
 import sys
 import zlib
-from functools import partial
 
 import h5py
 import numpy as np
@@ -26,11 +25,11 @@ from deepmech.sweeps import Sweep, run, sweep_at
 from deepmech.sweeps.files import require_contained
 from deepmech.sweeps.store import DamagedChunkWarning, Store, checksum, read_netcdf, start_store, write_netcdf
 from deepmech_book.build.sources import mapping
+from deepmech_book.cells import CELLS
 from deepmech_book.sweeps import record, verification
 from deepmech_book.sweeps.record import StaleError
 from deepmech_book.sweeps.shipped import publish, result, sweep_in
-from deepmech_book.sweeps.verification import verify as verify_any
-from deepmech_book.sweeps.verification import verify_all
+from deepmech_book.sweeps.verification import verify, verify_all
 
 MODULE = """\
 import numpy as np
@@ -55,8 +54,6 @@ def compute(cells, steps):
         {"step": ("step", np.arange(steps), {"units": "step"})},
     )
 """
-COMPUTE = "forged_here:compute"
-verify = partial(verify_any, trust=[COMPUTE])
 FLOATS = ("loss", "single", "sum")
 pytestmark = pytest.mark.filterwarnings("ignore:numpy.ndarray size changed")
 
@@ -66,10 +63,12 @@ def place(tmp_path_factory):
     """A folder with a module that computes, and a result of it that ships."""
     folder = tmp_path_factory.mktemp("forged")
     (folder / "forged_here.py").write_text(MODULE)
+    CELLS["test.forged"] = "forged_here:compute"
     sys.path.insert(0, str(folder))
-    sweep = Sweep("forged", COMPUTE, {"base": over("base", np.arange(3.0))}, {"steps": 4})
+    sweep = Sweep("forged", "test.forged", {"base": over("base", np.arange(3.0))}, {"steps": 4})
     yield publish(run(sweep), folder / "results")
     sys.path.remove(str(folder))
+    del CELLS["test.forged"]
     sys.modules.pop("forged_here", None)
 
 
@@ -266,11 +265,11 @@ def test_a_cell_that_raises_today_is_a_difference(place, monkeypatch):
     monkeypatch.setattr(sys.modules["forged_here"], "np", None)
     (report,) = verify(copy)
     assert not report.passed and "raised AttributeError" in str(report)
-    assert verify_all([copy], trust=[COMPUTE])[1] is False
+    assert verify_all([copy])[1] is False
 
 
 def test_what_is_left_out_on_purpose_is_no_difference(place, tmp_path):
-    dataset = run(Sweep.from_json(json.loads(read_netcdf(place).attrs["spec"]), [COMPUTE]))
+    dataset = run(sweep_in(place))
     assert [r.passed for r in verify(publish(dataset, tmp_path, without=["count"]), n=99)] == [True]
     assert [r.passed for r in verify(publish(dataset.drop_vars("count"), tmp_path), n=99)] == [False]
 

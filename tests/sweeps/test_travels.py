@@ -6,6 +6,7 @@ import torch
 
 from deepmech.data import DataMissingError, load
 from deepmech.sweeps import run
+from deepmech_book.beyond.experiments import experiment
 from deepmech_book.sweeps.spring_block import architectures
 
 TINY = {"name": "digits", "n_train": 120, "n_test": 60}
@@ -13,7 +14,7 @@ TINY = {"name": "digits", "n_train": 120, "n_test": 60}
 
 def test_untrained_networks_do_not_notice_dropout_but_by_their_averages():
     """The transformer, which has none, is the very same network."""
-    found = run(architectures.diagram("transformer", [0.0], [0.0, 0.5], 1, trained=False, data=TINY))
+    found = run(experiment("travels-transformer-untrained", {"slope": [0.0], "seed": [0]}, data=TINY))
     np.testing.assert_allclose(*found["load_curve"].squeeze().values, rtol=1e-5)
 
 

@@ -154,6 +154,11 @@ CALLS = [
     (lambda: log_times(0), "log_times: last = 0"),
     (lambda: MLP(dropout=over("dropout", [0.1, 1.2])), r"MLP\.dropout.*1\.2"),
     (lambda: Dynamics(batch_size=10, temperature=0.1), r"Dynamics\.temperature = 0\.1"),
+    (
+        lambda: Dynamics(batch_size=over("b", [0, 5]), temperature=over("t", [0.0, 0.1])),
+        r"Dynamics\.temperature = 0\.1",
+    ),
+    (lambda: MLP(scale=2.0, batch_norm=over("norm", [False, True])), r"MLP\.scale = 2\.0"),
 ]
 STEPS, KEPT = "steps, one after another, take .* days", "would have to be kept, and this machine has"
 #: Sizes that no machine has time or room for.

@@ -1,17 +1,13 @@
 """numba's ``njit`` for this library: compiled code is kept, and never outlives the sources it was made from.
 
 numba keeps machine code as long as the file of its function is unchanged; it does not see that a function taken from
-another file has changed. Here the modules of a folder have a cache that is named by all code from which they may take
-what is compiled: that of the folder, and :data:`COMPILED`.
+another file has changed.
 """
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import os
-import shutil
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
@@ -19,8 +15,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+import numba.core.caching
 import numba.core.config
-import numba.core.event
 import numba.extending
 import numpy as np
 import numpy.typing as npt
@@ -40,15 +36,16 @@ F = TypeVar("F", bound=Callable[..., Any])
 KERNEL = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
 #: For functions that only kernels call.
 INSIDE = {**KERNEL, "no_cpython_wrapper": True}
-WEEK = 7 * 24 * 3600.0
 #: Modules of this package from which others take what is compiled.
 COMPILED = ("compiled.py", "random.py")
 
 
 def njit(**options: Any) -> Callable[[F], F]:
-    """:func:`numba.njit` with the given options, whose machine code is kept in :func:`folder`.
+    """:func:`numba.njit` with the given options; what has ``cache=True`` is kept as :class:`_Cache` has it.
 
-    Where there are no sources, in an archive or a library of compiled files, nothing is kept.
+    Machine code lies in the folder that the variable ``NUMBA_CACHE_DIR`` names, or beside the library, or, where nobody
+    may write there, in this user's cache folder. Where there are no sources, in an archive or a library of compiled
+    files, nothing is kept.
 
     Examples
     --------
@@ -60,44 +57,47 @@ def njit(**options: Any) -> Callable[[F], F]:
     """
 
     def compiled(function: F) -> Any:
-        source = Path(function.__code__.co_filename)
-        if not options.get("cache") or not source.is_file():
-            return numba.njit(**{**options, "cache": False})(function)
-        config: Any = numba.core.config
-        before = config.CACHE_DIR
-        config.CACHE_DIR = str(folder(source.parent))
-        try:
-            return numba.njit(**options)(function)
-        finally:
-            config.CACHE_DIR = before
+        dispatcher = numba.njit(**{**options, "cache": False})(function)
+        if options.get("cache") and Path(function.__code__.co_filename).is_file():
+            dispatcher._cache = _Cache(function)
+        return dispatcher
 
     return compiled
+
+
+class _Cache(numba.core.caching.FunctionCache):
+    """numba's, which here sees edits of other files too, and bears files that a kill or a full disk cut short."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        config: Any = numba.core.config
+        before, config.CACHE_DIR = config.CACHE_DIR, str(_base())
+        try:
+            super().__init__(function)  # type: ignore[no-untyped-call]
+        finally:
+            config.CACHE_DIR = before
+        self._cache_file._source_stamp = _sources(Path(function.__code__.co_filename).parent)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+        except Exception:  # whatever pickle raises at half a file: it is compiled again, and written over
+            with suppress(OSError):
+                self.flush()  # type: ignore[no-untyped-call]
+            return None
+
+
+@cache
+def _sources(folder: Path) -> str:
+    """A digest of all code from which what is compiled in a folder may come: that beside it, and :data:`COMPILED`."""
+    state = hashlib.sha256()
+    for path in sorted({*folder.glob("*.py"), *map(Path(__file__).with_name, COMPILED)}):
+        state.update(path.read_bytes())
+    return state.hexdigest()
 
 
 def intrinsic(function: Callable[..., tuple[Any, Any]]) -> Any:
     """:func:`numba.extending.intrinsic`: the first argument of ``function`` is numba's, callers give the others."""
     return numba.extending.intrinsic(function)
-
-
-@cache
-def folder(sources: Path) -> Path:
-    """Where machine code of the modules in ``sources`` is kept: a folder for each state of the code there and of
-    :data:`COMPILED`, from which it may be compiled.
-
-    It lies in the folder that the variable ``NUMBA_CACHE_DIR`` names, or beside the library, or, where nobody may
-    write there, in this user's cache folder. States that nobody used for a week are removed.
-    """
-    state = hashlib.sha256()
-    for path in sorted({*sources.glob("*.py"), *map(Path(__file__).with_name, COMPILED)}):
-        state.update(path.read_bytes())
-    mine = _base() / f"deepmech-{state.hexdigest()[:16]}"
-    with suppress(OSError):
-        mine.mkdir(parents=True, exist_ok=True)
-        os.utime(mine)
-        for old in mine.parent.glob(f"deepmech-{'[0-9a-f]' * 16}"):
-            if time.time() - old.stat().st_mtime > WEEK:
-                shutil.rmtree(old, ignore_errors=True)
-    return mine
 
 
 def _base() -> Path:
@@ -107,25 +107,3 @@ def _base() -> Path:
     if os.access(beside if beside.exists() else beside.parents[1], os.W_OK):
         return beside
     return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "deepmech" / "numba"
-
-
-class _WithoutCollector(numba.core.event.Listener):
-    """While numba compiles, no garbage is looked for: what it makes stays until it is done, and Python would go through
-    all that torch and numba hold a thousand times, which takes a tenth of the time."""
-
-    def __init__(self) -> None:
-        self.depth, self.collecting = 0, False
-
-    def on_start(self, event: Any) -> None:
-        if self.depth == 0:
-            self.collecting = gc.isenabled()
-            gc.disable()
-        self.depth += 1
-
-    def on_end(self, event: Any) -> None:
-        self.depth -= 1
-        if self.depth == 0 and self.collecting:
-            gc.enable()
-
-
-numba.core.event.register("numba:compile", _WithoutCollector())

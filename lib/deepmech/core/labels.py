@@ -8,7 +8,7 @@ labels, so that results can be given back with :meth:`ParameterGrid.unflatten`.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -166,9 +166,14 @@ def as_labelled(what: str, values: Any, *last: str) -> xr.DataArray:
     return found
 
 
-def with_attrs(result: xr.Dataset, words: Mapping[str, tuple[str, str]]) -> xr.Dataset:
+#: What results hold: of each variable its ``long_name``, its ``units`` (``"1"`` for pure numbers) and the dimensions
+#: that come after those of the grid; of a coordinate the first two.
+Words = Mapping[str, tuple[str, ...]]
+
+
+def with_attrs(result: xr.Dataset, words: Words) -> xr.Dataset:
     """``result`` with the ``long_name`` and ``units`` that ``words`` has for its variables, so that a picture can name
-    its axes; ``"1"`` are the units of pure numbers.
+    its axes.
 
     Examples
     --------
@@ -176,8 +181,33 @@ def with_attrs(result: xr.Dataset, words: Mapping[str, tuple[str, str]]) -> xr.D
     {'long_name': 'position', 'units': '1'}
     """
     for name in result.variables.keys() & words.keys():
-        result[name].attrs = dict(zip(("long_name", "units"), words[str(name)], strict=True))
+        result[name].attrs = dict(zip(("long_name", "units"), words[str(name)], strict=False))
     return result
+
+
+def labelled(
+    grid: ParameterGrid, rows: Mapping[str, Any] | Sequence[Mapping[str, Any]], words: Words,
+    coords: Mapping[Any, Any], attrs: Mapping[str, Any],
+) -> xr.Dataset:  # fmt: skip
+    """The numbers of all members with the labels of their grid: variables by name, of ``words``.
+
+    ``rows`` has arrays with a first axis of members, or for every member its own arrays; where those are of several
+    lengths, shorter ones end in nan.
+    """
+    if not isinstance(rows, Mapping):
+        rows = {name: _stacked([row[name] for row in rows]) for name in rows[0]}
+    variables = {name: grid.unflatten(rows[name], *words[name][2:]) for name in words if name in rows}
+    return with_attrs(xr.Dataset(variables, {**grid.coords, **coords}, attrs), words)
+
+
+def _stacked(values: Sequence[Any]) -> np.ndarray:
+    """Along a first axis; each padded to the longest in every axis."""
+    arrays = [np.asarray(value) for value in values]
+    if len({array.shape for array in arrays}) > 1:
+        longest = np.max([array.shape for array in arrays], axis=0)
+        pads = [[(0, most - n) for n, most in zip(array.shape, longest, strict=True)] for array in arrays]
+        arrays = [np.pad(array, pad, constant_values=np.nan) for array, pad in zip(arrays, pads, strict=True)]
+    return np.stack(arrays)
 
 
 def align(owner: str = "parameters", taken: Iterable[str] = (), /, **fields: Any) -> ParameterGrid:
@@ -203,6 +233,41 @@ def align(owner: str = "parameters", taken: Iterable[str] = (), /, **fields: Any
     first = wide[0]
     flat = {k: np.ascontiguousarray(w.transpose(*first.dims).values.ravel()) for k, w in zip(arrays, wide, strict=True)}
     return ParameterGrid(tuple(first.dims), first.shape, coords, flat)
+
+
+def expand(
+    owner: str, *parts: specs.Spec, taken: Iterable[str] = (), **numbers: Any
+) -> tuple[ParameterGrid, list[tuple[Any, ...]]]:
+    """The grid of all labels in specs and in further ``numbers``, and its members.
+
+    A member is (spec, …, number, …) of plain values. Each spec is made, and so checked, of its own values; members that
+    have the same ones share it.
+
+    Parameters
+    ----------
+    owner : str
+        Who asks, as errors name it.
+    *parts : Spec
+    taken : iterable of str
+        Names that results use themselves.
+    **numbers : number or DataArray
+        Those of the grid's dimensions come after those of the specs.
+
+    Raises
+    ------
+    ValueError
+        If labels clash or have a name in ``taken``, or values of a member do not fit one another.
+    """
+    own = [{f"{type(part).__name__}.{name}": a for name, a in part.labelled_fields().items()} for part in parts]
+    grid = align(owner, taken, **{name: a for fields in own for name, a in fields.items()}, **numbers)
+    plain = {name: values.tolist() for name, values in grid.flat.items()}
+    columns: list[Sequence[Any]] = []
+    for part, fields in zip(parts, own, strict=True):
+        names = [name.partition(".")[2] for name in fields]
+        rows = list(zip(*(plain[name] for name in fields), strict=True)) or [()] * grid.n
+        made = {row: part.with_fields(dict(zip(names, row, strict=True))) for row in dict.fromkeys(rows)}
+        columns.append([made[row] for row in rows])
+    return grid, list(zip(*columns, *(plain[name] for name in numbers), strict=True))
 
 
 def _as_array(what: str, value: Any) -> xr.DataArray:

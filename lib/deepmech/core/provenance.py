@@ -1,21 +1,12 @@
-"""Where a result comes from: code, versions, machine, device, precision, time; and how many cores are ours.
-
-Code is sixteen digits of its sources as they were imported (:func:`code_hash`), to which stored results answer: the
-whole library, byte by byte, and the modules that the module of a function imports from its own package, or, of a
-script, from the folder beside it. Of these the syntax trees count, without docstrings: comments and empty lines of
-yours change nothing. Sources are read when their package is imported, and never again: what runs is what was imported,
-whatever happens to the files meanwhile.
-"""
+"""Where a result comes from: code, versions, machine, device, precision, time; and how many cores are ours."""
 
 from __future__ import annotations
 
 import ast
 import hashlib
 import importlib.util
-import modulefinder
 import os
 import platform
-import sys
 import threading
 from functools import cache
 from pathlib import Path
@@ -106,129 +97,46 @@ def attributes(
     }
 
 
-#: Files of code as they were when their package, or the folder of a script, was first met.
-_texts: dict[Path, bytes] = {}
-_checked: set[str] = set()
-_LIBRARY = Path(__file__).parents[1]
-
-
-class EditedError(RuntimeError):
-    """A file changed between the start of this process and its import, so that the code which runs is not known."""
-
-
-def read_sources(folder: Path) -> None:
-    """Read all code in ``folder``, that of a package with its subfolders; later edits go unnoticed, as they should.
-
-    Of a library without sources this is compiled code, of one in an archive the archive.
-    """
-    while not folder.exists():
-        folder = folder.parent
-    if folder.is_file():
-        found = iter([folder])
-    else:
-        package = (folder / "__init__.py").is_file() or (folder / "__init__.pyc").is_file()
-        found = (path for end in ("*.py", "*.pyc") for path in (folder.rglob(end) if package else folder.glob(end)))
-    for path in found:
-        if path not in _texts and path.parent.name != "__pycache__":
-            _texts[path] = path.read_bytes()
-
-
 @cache
 def code_hash(module: str) -> str:
-    """Sixteen hexadecimal digits of the library, of ``module`` and what it imports of its own package, or beside it,
-    and of the versions of torch and numba, which compile and compute what they say.
+    """Sixteen hexadecimal digits of the code that computes: a module's source without docstrings and comments, as it
+    was when this process first asked, and the versions of this library, torch and numba.
+
+    Of a module without source, the versions alone. What the module imports counts for nothing: whoever changes that
+    raises :attr:`.Sweep.version`.
 
     Raises
     ------
     ValueError
-        If there is no code of that name.
-    EditedError
-        If a module was imported after its file had been edited.
+        If there is no module of that name.
 
     Examples
     --------
     >>> len(code_hash("deepmech.core.random"))
     16
     """
-    own = own_modules(module)
-    for name, loaded in [*sys.modules.items()]:
-        path = Path(getattr(loaded, "__file__", None) or "")
-        if name not in _checked and (name in own or _LIBRARY in path.parents) and path in _texts:
-            if not path.is_file() or path.read_bytes() != _texts[path]:
-                raise EditedError(f"{path} was edited while this process ran, and {name} imported: start it again")
-            _checked.add(name)
-    found = versions("torch", "numba")
-    parts = [found.get(name, "none") for name in ("torch", "numba")]
-    library = _LIBRARY if _LIBRARY.is_dir() else next(path for path in _LIBRARY.parents if path.is_file())
-    parts += [hashlib.sha256(_texts[p]).hexdigest() for p in sorted(_texts) if library in (p, *p.parents)]
-    parts += [f"{name} {syntax(_texts[own[name]])}" for name in sorted(own)]
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
-
-
-def own_modules(module: str) -> dict[str, Path]:
-    """Files of ``module`` and of the modules of its own package, or beside it, that it imports, directly or not; none
-    of the library's.
-
-    Examples
-    --------
-    >>> own_modules("deepmech.core.random")
-    {}
-    """
-    top = module.partition(".")[0]
-    if top == _LIBRARY.name:
-        return {}
     try:
-        spec = importlib.util.find_spec(top)
-    except ValueError:  # a module that was made in memory
+        spec = importlib.util.find_spec(module)
+    except (ImportError, ValueError):  # no package above it; a module that was made in memory
         spec = None
-    origin = Path(spec.origin) if spec is not None and spec.origin else Path()
-    if origin.suffix not in (".py", ".pyc"):
-        raise ValueError(f"module {module!r}: has no Python source here, by which its code could be told from another")
-    if origin not in _texts:
-        read_sources(origin.parent)
-    package = spec is not None and spec.submodule_search_locations is not None
-    folder = origin.parent.parent if package else origin.parent
-    siblings = {top} if package or "site-packages" in folder.parts else {p.stem for p in folder.iterdir()}
-
-    class Finder(modulefinder.ModuleFinder):
-        def find_module(self, name: str, path: Any, parent: Any = None) -> Any:
-            if path is None and name not in siblings:
-                raise ImportError(name)
-            return super().find_module(name, path, parent)
-
-    finder = Finder([str(folder)], excludes=[_LIBRARY.name])
-    try:
-        finder.import_hook(module)
-    except (ImportError, SyntaxError):
-        raise ValueError(
-            f"module {module!r}: has no Python source here, by which its code could be told from another"
-        ) from None
-    files = {name: Path(file) for name, found in finder.modules.items() if (file := getattr(found, "__file__", None))}
-    for path in files.values():
-        if path not in _texts:
-            read_sources(path.parent)
-    return files
+    if spec is None:
+        raise ValueError(f"module {module!r}: is not found, so that its code cannot be told from other code")
+    source = getattr(spec.loader, "get_source", lambda name: None)(module)
+    parts = [*versions("deepmech", "torch", "numba").items(), without_docstrings(source or "")]
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
 
-@cache
-def syntax(text: bytes) -> str:
-    """The syntax tree of a source without docstrings, as text.
+def without_docstrings(source: str) -> str:
+    """The syntax tree of a source as text.
 
     Examples
     --------
-    >>> syntax(b'def f(x):\\n    "Twice."\\n\\n    return 2 * x  # why not') == syntax(b'def f(x): return 2*x')
+    >>> one = without_docstrings('def f(x):\\n    "Twice."\\n\\n    return 2 * x  # why not')
+    >>> one == without_docstrings("def f(x): return 2*x")
     True
     """
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError):  # compiled
-        return hashlib.sha256(text).hexdigest()
+    tree = ast.parse(source)
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            first = node.body[0] if node.body else None
-            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and type(first.value.value) is str:
-                node.body = node.body[1:]
+            node.body = node.body[ast.get_docstring(node, clean=False) is not None :]
     return ast.dump(tree)
-
-
-read_sources(_LIBRARY)

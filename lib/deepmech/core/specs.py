@@ -9,13 +9,13 @@ import functools
 import hashlib
 import inspect
 import json
+import math
 import operator
 import os
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from copy import copy
 from importlib import import_module
 from typing import Any, ClassVar, NoReturn, Self
 
@@ -122,6 +122,8 @@ def is_real(value: Any) -> bool:
 
     Others that NumPy would take for one are not: a tensor, which no record holds, and what a mask hides.
     """
+    if type(value) is float or (type(value) is int and abs(value) < 2**63):  # at once, since most are
+        return True
     plain = isinstance(value, int | float | np.generic | np.ndarray) and not np.ma.is_masked(value)
     return plain and np.ndim(value) == 0 and np.asarray(value).dtype.kind in "iuf"
 
@@ -135,11 +137,59 @@ def check_real(
     return float(value)
 
 
-def check_numbers(owner: str, **fields: Any) -> None:
-    """Every field must be a real number, or a labelled array of real numbers."""
-    for name, value in fields.items():
-        if not (value.dtype.kind in "iuf" if isinstance(value, xr.DataArray) else is_real(value)):
-            raise_invalid(f"{owner}.{name}", value, "a number or a labelled array of numbers; use over(name, values)")
+Check = Callable[[str, Any], Any]
+"""Of a name and a plain value: the value in the type that is computed with, or a ValueError that names it."""
+
+
+def between(low: float = -np.inf, high: float = np.inf, allowed: str = "finite") -> Check:
+    """A :data:`Check`: a real number from ``low`` to ``high``, which is excluded, as a float."""
+
+    def checked(what: str, value: Any) -> float:
+        check(what, value, is_real(value), "a number or a labelled array of numbers; use over(name, values)")
+        check(what, value, math.isfinite(value), "finite")
+        check(what, value, low <= value < high, allowed)
+        return float(value)
+
+    return checked
+
+
+def positive(allowed: str = "positive") -> Check:
+    return between(5e-324, np.inf, allowed)
+
+
+def not_negative(allowed: str = "zero or positive") -> Check:
+    return between(0, np.inf, allowed)
+
+
+def whole(least: int) -> Check:
+    """A :data:`Check`: a whole number, with a decimal point too, as an int."""
+    number, allowed = between(), f"a whole number, at least {least}"
+
+    def checked(what: str, value: Any) -> int:
+        check(what, value, number(what, value) >= least and value == round(value), allowed)
+        return int(value)
+
+    return checked
+
+
+def one_of(known: Collection[Any], otherwise: str = "") -> Check:
+    """A :data:`Check`: one of ``known``, as it stands there; ``otherwise`` ends the sentence that refuses."""
+
+    def checked(what: str, value: Any) -> Any:
+        plain = isinstance(value, str | bool | int | float | np.generic)
+        check(what, value, plain and value in known, f"one of {', '.join(map(repr, known))}{otherwise}")
+        return next(one for one in known if one == value)
+
+    return checked
+
+
+def check_each(what: str, value: Any, one: Check) -> Any:
+    """What ``one`` makes of ``value``; a labelled array stays as it is, once ``one`` has seen each of its values."""
+    if not isinstance(value, xr.DataArray):
+        return one(what, value)
+    for entry in np.unique(value.values).tolist() if value.dtype.kind in "biufU" else value.values.flat:
+        one(what, entry)
+    return value
 
 
 def check_array(what: str, value: Any, allowed: str = "an array of real numbers") -> np.ndarray:
@@ -285,64 +335,41 @@ def import_object(reference: str, otherwise: str) -> Any:
 class Spec:
     """Mixin for frozen dataclasses (declare them with ``@dataclass(frozen=True, eq=False)``).
 
-    Subclasses validate themselves in ``__post_init__`` with the methods below: what does not fit is refused with a
-    ValueError that names the field, its value and what is allowed.
+    A field may be a labelled array in place of a number. What does not fit is refused with a ValueError that names the
+    field, its value and what is allowed.
     """
 
-    WHOLE: ClassVar[frozenset[str]] = frozenset()
-    """Fields that count something."""
+    CHECKS: ClassVar[Mapping[str, Check]] = {}
+    """What a field may be, as a plain value; where None is the default, None too."""
+
+    def __post_init__(self) -> None:
+        kind = type(self)
+        for field, one in self.CHECKS.items():
+            value = getattr(self, field)
+            if value is not None or getattr(kind, field, value) is not None:
+                object.__setattr__(self, field, check_each(f"{kind.__name__}.{field}", value, one))
+        arrays = self.labelled_fields()
+        if not arrays:
+            self.check_together()
+        elif kind.check_together is not Spec.check_together:
+            with suppress(xr.AlignmentError):  # said where members are made
+                wide = xr.broadcast(*xr.align(*arrays.values(), join="exact"))
+                for row in zip(*(one.values.ravel().tolist() for one in wide), strict=True):
+                    self.with_fields(dict(zip(arrays, row, strict=True)))
+
+    def check_together(self) -> None:
+        """What fields of a spec of plain values must be beside one another."""
 
     def check(self, field: str, ok: Any, allowed: str) -> None:
-        """Raise a ValueError that names the field, its value and what is allowed, unless ``ok`` holds everywhere."""
-        value = getattr(self, field)
-        if isinstance(ok, xr.DataArray):
-            ok = ok.values
-        if not np.all(ok):
-            if isinstance(value, xr.DataArray):
-                bad = np.broadcast_to(~np.asarray(ok, bool), value.shape)
-                value = value.values[bad].ravel().tolist()[0]
-            raise_invalid(f"{type(self).__name__}.{field}", value, allowed)
+        """Raise a ValueError that names the field, its value and what is allowed, unless ``ok``."""
+        check(f"{type(self).__name__}.{field}", getattr(self, field), ok, allowed)
 
-    def check_numbers(self, *fields: str) -> None:
-        """Every named field must be a finite number, or a labelled array of them."""
-        check_numbers(type(self).__name__, **{field: getattr(self, field) for field in fields})
-        for field in fields:
-            self.check(field, np.isfinite(np.asarray(getattr(self, field), float)), "finite")
+    def labelled_fields(self) -> dict[str, xr.DataArray]:
+        return {name: value for name, value in vars(self).items() if isinstance(value, xr.DataArray)}
 
-    def check_between(self, field: str, low: float, high: float, allowed: str) -> None:
-        """From ``low`` to ``high``, which is excluded."""
-        self.check_numbers(field)
-        values = np.asarray(getattr(self, field), float)
-        self.check(field, (values >= low) & (values < high), allowed)
-
-    def check_positive(self, *fields: str, allowed: str = "positive") -> None:
-        for field in fields:
-            self.check_between(field, np.nextafter(0, 1), np.inf, allowed)
-
-    def check_not_negative(self, *fields: str, allowed: str = "zero or positive") -> None:
-        for field in fields:
-            self.check_between(field, 0, np.inf, allowed)
-
-    def check_int(self, field: str, least: int) -> None:
-        self.check_numbers(field)
-        values = np.asarray(getattr(self, field), float)
-        self.check(field, (values >= least) & (values == np.round(values)), f"a whole number, at least {least}")
-
-    def check_in(self, field: str, *allowed: Any) -> None:
-        words = f"one of {', '.join(map(repr, allowed))}"
-        self.check(field, np.isin(np.asarray(getattr(self, field)), allowed), words)
-
-    def broadcast_fields(self, prefix: str = "") -> dict[str, Any]:
-        """The fields that are broadcast: numbers, names and labelled arrays, no None and no tuple."""
-        values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}  # type: ignore[arg-type]
-        return {prefix + name: v for name, v in values.items() if v is not None and not isinstance(v, tuple)}
-
-    def replace_fields(self, row: Mapping[str, Any], prefix: str = "") -> Self:
-        """The spec of one member: plain values from a row of a grid in place of its labelled arrays."""
-        one = copy(self)  # what its labelled arrays may hold was looked at when it was made
-        names = [f.name for f in dataclasses.fields(self) if prefix + f.name in row]  # type: ignore[arg-type]
-        vars(one).update({n: int(row[prefix + n]) if n in self.WHOLE else row[prefix + n] for n in names})
-        return one
+    def with_fields(self, fields: Mapping[str, Any]) -> Self:
+        """The same but for these, checked."""
+        return dataclasses.replace(self, **fields)  # type: ignore[type-var]
 
     def to_json(self) -> dict[str, Any]:
         """The spec as plain JSON values; :meth:`from_json` turns it back."""

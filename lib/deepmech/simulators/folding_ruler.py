@@ -39,6 +39,7 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import dataclass, fields
+from typing import ClassVar
 
 import numpy as np
 import xarray as xr
@@ -47,16 +48,16 @@ from scipy.optimize import brentq
 from deepmech import simulators
 from deepmech.core import specs
 from deepmech.core.compiled import INSIDE, KERNEL, Floats, Ints, njit
-from deepmech.core.labels import Number, ParameterGrid, align, with_attrs
+from deepmech.core.labels import Number, ParameterGrid, align, labelled
 from deepmech.core.provenance import attributes
 from deepmech.core.random import Stream
 from deepmech.core.specs import Spec, encode
 
 #: What results hold, and in what units.
 ATTRS = {
-    "position": ("position of a node", "straight pairs"),
-    "extension": ("extension of a pair", "1"),
-    "time": ("time", "a√(m/τ)"),
+    "position": ("position of a node", "straight pairs", "run", "frame", "node"),
+    "extension": ("extension of a pair", "1", "run", "frame", "pair"),
+    "time": ("time", "a√(m/τ)", "frame"),
     "run": ("run", "1"),
     "frame": ("frame", "1"),
     "node": ("node", "1"),
@@ -85,6 +86,11 @@ class Ruler(Spec):
     ValueError: Ruler.table_friction = -1: must be zero or positive
     """
 
+    CHECKS: ClassVar = {
+        "fold_angle": specs.between(5e-324, np.nextafter(90, 91), "in (0, 90]"), "table_friction": specs.not_negative(),
+        "stop": specs.between(5e-324, 1, "between 0 and 1"),
+    }  # fmt: skip
+
     n_pairs: int = 8
     fold_angle: Number = 80.0
     table_friction: Number = 0.2
@@ -92,10 +98,7 @@ class Ruler(Spec):
 
     def __post_init__(self) -> None:
         specs.check_int("Ruler.n_pairs", self.n_pairs, 2)
-        self.check_numbers("fold_angle", "stop")
-        self.check("fold_angle", (self.fold_angle > 0) & (self.fold_angle <= 90), "in (0, 90]")
-        self.check_not_negative("table_friction")
-        self.check("stop", (self.stop > 0) & (self.stop < 1), "between 0 and 1")
+        super().__post_init__()
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,15 +127,16 @@ class Pull(Spec):
     ValueError: Pull.duration = 0: must be positive
     """
 
+    CHECKS: ClassVar = {
+        "extension": specs.positive(), "duration": specs.positive(), "jerk_period": specs.positive(),
+        "jerk_speed": specs.not_negative(), "shake_speed": specs.not_negative(),
+    }  # fmt: skip
+
     extension: Number = 0.6
     duration: Number = 400.0
     jerk_speed: Number = 0.0
     jerk_period: Number = 1.0
     shake_speed: Number = 0.0
-
-    def __post_init__(self) -> None:
-        self.check_positive("extension", "duration", "jerk_period")
-        self.check_not_negative("jerk_speed", "shake_speed")
 
 
 def grid(ruler: Ruler, pull: Pull) -> ParameterGrid:
@@ -188,8 +192,8 @@ def slow_profile(ruler: Ruler, extension: Number) -> xr.DataArray:
         rows.append(
             extensions(brentq(lambda f, p=p: extensions(f, p).mean() - p["extension"], 1.0, high, xtol=1e-14), p)
         )
-    made = {"extension": members.unflatten(np.array(rows), "pair")}
-    return with_attrs(xr.Dataset(made, {**members.coords, "pair": np.arange(1, n + 1)}), ATTRS)["extension"]
+    words = {"extension": (*ATTRS["extension"][:2], "pair"), "pair": ATTRS["pair"]}
+    return labelled(members, {"extension": np.array(rows)}, words, {"pair": np.arange(1, n + 1)}, {})["extension"]
 
 
 def hand(
@@ -268,16 +272,12 @@ def simulate(
                 path, dt, f, c, stop, frames, position[k, run], np.arange(n + 1) * (path[0] / n),
                 np.zeros((8, n + 1)), np.zeros((4, 8 * n + 8)),
             )  # fmt: skip
-    data = {
-        "position": members.unflatten(position, "run", "frame", "node"),
-        "extension": members.unflatten(np.diff(position, axis=-1), "run", "frame", "pair"),
-        "time": members.unflatten(times, "frame"),
-    }
-    index = {"run": np.arange(n_runs), "frame": np.arange(n_frames), "node": np.arange(n + 1)}
+    rows = {"position": position, "extension": np.diff(position, axis=-1), "time": times}
+    coords = {"run": np.arange(n_runs), "frame": np.arange(n_frames), "node": np.arange(n + 1)}
     setting = {"dt": dt, "n_runs": n_runs, "n_frames": n_frames}
     spec = json.dumps(encode({"ruler": ruler, "pull": pull, **setting}))
     notes = attributes(spec=spec, seed=seed, wall_seconds=time.perf_counter() - started)
-    return with_attrs(xr.Dataset(data, {**members.coords, **index, "pair": np.arange(1, n + 1)}, notes), ATTRS)
+    return labelled(members, rows, ATTRS, coords | {"pair": np.arange(1, n + 1)}, notes)
 
 
 simulators.simulate.register(Ruler, simulate)

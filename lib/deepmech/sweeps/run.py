@@ -11,7 +11,7 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, as_completed
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -177,7 +177,7 @@ def load(sweep: Sweep, store: str | Path) -> xr.Dataset:
     """
     specs.check_type("load: sweep", sweep, Sweep)
     read_manifest(store)
-    return _whole(sweep, open_store(sweep, store).read(), f"Complete it with: deepmech sweep --store {store}")
+    return _whole(sweep, open_store(sweep, store).read(), "Run it again with this store")
 
 
 def open_store(sweep: Sweep, path: str | Path) -> Store:
@@ -202,15 +202,13 @@ def open_store(sweep: Sweep, path: str | Path) -> Store:
     return Store(path, sweep.key, sweep.n_cells)
 
 
-def sweep_at(path: str | Path, trust: Collection[str] = ()) -> Sweep:
+def sweep_at(path: str | Path) -> Sweep:
     """The sweep of a store.
 
     Parameters
     ----------
     path : path
         The folder.
-    trust : collection of str
-        As for :meth:`.Sweep.from_json`.
 
     Returns
     -------
@@ -234,7 +232,7 @@ def sweep_at(path: str | Path, trust: Collection[str] = ()) -> Sweep:
     """
     manifest = read_manifest(path)
     try:
-        return Sweep.from_json(manifest["sweep"], trust)
+        return Sweep.from_json(manifest["sweep"])
     except ValueError as error:
         raise ValueError(f"{Path(path) / 'manifest.json'}: {error}") from None
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import ChainMap
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from pathlib import Path
+from importlib.metadata import entry_points
 from typing import Any, Self
 
 import numpy as np
@@ -32,8 +32,8 @@ class Sweep(Spec):
     name : str
         At most 200 letters, digits, ``_``, ``-`` and ``.``; it names stores and shipped files.
     compute : str
-        ``"module:function"``, or a name from the table ``CELLS`` of ``deepmech_book.cells``, which stays what it
-        is when the function moves. It is called as ``function(cells, **fixed)`` with a slice of the grid, the varied
+        ``"module:function"``, or a name from a package's table (:func:`named_functions`), which stays what it is when
+        the function moves. It is called as ``function(cells, **fixed)`` with a slice of the grid, the varied
         parameters as a Dataset over ``cell`` (:meth:`slice`), and returns a Dataset of which all variables have the
         dimension ``cell`` too. What it returns for a cell must not depend on the other cells of the slice: that is
         what makes results the same under any chunking.
@@ -42,12 +42,13 @@ class Sweep(Spec):
     fixed : dict
         Parameters that do not vary: JSON values, passed on to ``compute``, which must not depend on a dict's order.
     version : int
-        To be raised when ``compute`` changes in a way that changes results.
+        To be raised when results change: because of what ``compute`` imports, say. An edit of its own module is noticed
+        (:attr:`code`), unless it is one of docstrings and comments.
     data : str
         Fingerprint of the data that ``compute`` uses, if any.
     from_file : bool
         Whether a file named ``compute`` (:meth:`from_json` sets it): then only a function is called that has a name in
-        the table of the book. Not part of the key.
+        such a table. Not part of the key.
 
     Examples
     --------
@@ -72,7 +73,7 @@ class Sweep(Spec):
         parts = self.compute.split(":") if isinstance(self.compute, str) else []
         ok = len(parts) == 2 and all(all(w.isidentifier() for w in p.split(".")) for p in parts)
         ok = ok or (len(parts) == 1 and self.compute in named_functions())
-        self.check("compute", ok, "'module:function', so that workers can import it, or a name that the book gave")
+        self.check("compute", ok, "'module:function', so that workers can import it, or a name from a package's table")
         some = isinstance(self.cells, Mapping) and len(self.cells) > 0
         self.check("cells", some, "a non-empty dict of labelled arrays")
         cells = {}
@@ -120,8 +121,7 @@ class Sweep(Spec):
 
     @property
     def code(self) -> str:
-        """Sixteen hexadecimal digits of the library, of the modules of its own that ``compute`` imports, as they were
-        imported, and of the versions of torch and numba; not part of the key."""
+        """:func:`.provenance.code_hash` of the module of ``compute``; not part of the key."""
         return provenance.code_hash(self.target.partition(":")[0])
 
     @property
@@ -130,12 +130,11 @@ class Sweep(Spec):
         return self.compute if ":" in self.compute else named_functions()[self.compute]
 
     def function(self) -> Callable[..., xr.Dataset]:
-        """The function that computes cells; a ValueError if a file named it, and it is none that a file may name."""
-        if self.from_file and (":" in self.compute or not _is_ours(self.target)):
+        """The function that computes cells; a ValueError if a file named it, by no name that a package gave."""
+        if self.from_file and ":" in self.compute:
             raise ValueError(
-                f"a file names {self.compute!r} as the function to call, which is none of the book's that compute a "
-                f"sweep's cells. If you trust it, name it: --trust {self.compute} on the command line, "
-                f"trust=[{self.compute!r}] in Python"
+                f"only a file says that {self.compute!r} computes the cells of {self.name!r}, and what a file names is "
+                "not called: name the sweep itself, as MODULE:NAME on the command line, or as a Sweep in Python"
             )
         otherwise = f"Sweep.compute = {self.compute!r}: cannot be imported"
         function: Callable[..., xr.Dataset] = import_object(self.target, otherwise)
@@ -195,12 +194,12 @@ class Sweep(Spec):
         return {name: value for name, value in super().to_json().items() if name != "from_file"}
 
     @classmethod
-    def from_json(cls, data: dict[str, Any], trust: Collection[str] = ()) -> Self:
-        """The sweep of :meth:`to_json`. Whoever wrote ``data`` may have named any function: of those that have no name
-        in the book's table, only those in ``trust`` (``"module:function"``) are ever called."""
+    def from_json(cls, data: dict[str, Any]) -> Self:
+        """The sweep of :meth:`to_json`. Whoever wrote ``data`` may have named any function: it is called only if it has
+        a name in a table (:func:`named_functions`)."""
         try:
             cells = {k: decode(v) for k, v in data["cells"].items()}
-            return super().from_json(data | {"cells": cells, "from_file": data.get("compute") not in trust})
+            return super().from_json(data | {"cells": cells, "from_file": True})
         except (KeyError, TypeError, AttributeError, IndexError) as error:
             raise ValueError(f"this is no sweep ({type(error).__name__}: {error})") from None
 
@@ -222,34 +221,23 @@ def _as_kept(key: Any, value: xr.DataArray) -> xr.DataArray:
         raise ValueError(f"Sweep.cells[{key!r}]: must hold numbers, booleans or texts ({error})") from None
 
 
-#: Packages in which functions that have a name lie; one wheel holds both.
-OURS = ("deepmech", "deepmech_book")
-
-
-def _is_ours(compute: str) -> bool:
-    """Whether ``"module:function"`` lies in this library or its book, which is found without importing anything."""
-    package = compute.partition(":")[0].partition(".")[0]
-    spec = importlib.util.find_spec(package) if package in OURS else None
-    # A folder of that name elsewhere, beside a file that was sent to somebody, say, is not the book.
-    return spec is not None and spec.origin is not None and Path(spec.origin).parents[1] == Path(__file__).parents[2]
-
-
 @cache
 def named_functions() -> Mapping[str, str]:
-    """``"module:function"`` of every function that has a name in keys; none without the book."""
-    table = "deepmech_book.cells:CELLS"
-    return dict(import_object(table, "this library's book is damaged")) if _is_ours(table) else {}
+    """``"module:function"`` of every function that has a name in keys: from the tables ``cells.CELLS`` of the packages
+    whose results ship, those of the entry points ``deepmech.results``."""
+    packages = [entry.value for entry in entry_points(group="deepmech.results")]
+    return ChainMap(
+        *(import_object(f"{package}.cells:CELLS", f"{package} ships results without a table") for package in packages)
+    )
 
 
-def sweep_of(dataset: xr.Dataset, trust: Collection[str] = ()) -> Sweep:
+def sweep_of(dataset: xr.Dataset) -> Sweep:
     """The sweep that a result came from, from its attributes.
 
     Parameters
     ----------
     dataset : xarray.Dataset
         What :func:`deepmech.sweeps.run` or :func:`deepmech.sweeps.load` returned, or a file of it.
-    trust : collection of str
-        As for :meth:`Sweep.from_json`.
 
     Returns
     -------
@@ -274,4 +262,4 @@ def sweep_of(dataset: xr.Dataset, trust: Collection[str] = ()) -> Sweep:
         raise ValueError(
             "this dataset does not say which sweep it came from (attribute 'spec'); use the result of sweeps.run"
         ) from None
-    return Sweep.from_json(spec, trust)
+    return Sweep.from_json(spec)

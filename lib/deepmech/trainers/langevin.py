@@ -17,13 +17,13 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core import specs
-from deepmech.core.labels import Number
+from deepmech.core.labels import Number, Words
 from deepmech.core.random import Stream
 from deepmech.core.specs import Spec
 from deepmech.metrics.glass import MOTILITY_EDGES, displacement_sums, motility
 from deepmech.trainers.engines.compiled.langevin import TYPES, CompiledWalk, initial, layer_sizes
 from deepmech.trainers.engines.torch_walk import TorchWalk
-from deepmech.trainers.run import Table, TrainerRun, record_steps, require_spec, validate_signs
+from deepmech.trainers.run import TrainerRun, record_steps, require_spec, validate_signs
 
 ENDS = ("finished", "diverged")
 MOST_HELD = 2**30
@@ -32,31 +32,31 @@ DIVERGED = 1e6
 """A network with a weight beyond this has diverged."""
 COLLAPSED = 1e-4
 """With weight decay, a network whose weights all lie below this only decays: its gradient is of their sixth power."""
-#: Variables of :func:`prepare`.
-PREPARED: Table = {
-    "loss": ("loss with weight decay",),
-    "data_loss": ("loss without weight decay",),
-    "error": ("share of training samples on the wrong side",),
-    "norm": ("root mean square weight",),
-    "n_weights": ("number of weights",),
-    "loss_history": ("loss during the preparation", "record"),
-    "steps": ("steps of the preparation", "record"),
-    "state": ("how the run ended",),
+#: Variables of :func:`prepare`, see :data:`deepmech.core.labels.Words`.
+PREPARED: Words = {
+    "loss": ("loss with weight decay", "1"),
+    "data_loss": ("loss without weight decay", "1"),
+    "error": ("share of training samples on the wrong side", "1"),
+    "norm": ("root mean square weight", "1"),
+    "n_weights": ("number of weights", "1"),
+    "loss_history": ("loss during the preparation", "1", "record"),
+    "steps": ("steps of the preparation", "1", "record"),
+    "state": ("how the run ended", "1"),
 }
 #: So of :func:`walk`.
-WALKED: Table = {
-    "count": ("weights in a group", "waiting", "layer", "alive"),
-    "within": ("weights that moved less than a window", "waiting", "time", "chi", "layer", "alive"),
-    "square": ("sum of squared displacements", "waiting", "time", "layer", "alive"),
-    "fourth": ("sum of fourth powers of displacements", "waiting", "time", "layer", "alive"),
-    "motility": ("weights that moved so far", "waiting", "motility_time", "bin"),
-    "still": ("weights that did not move", "waiting", "motility_time"),
-    "loss": ("loss without weight decay", "waiting", "time"),
-    "loss_waited": ("loss at the start of a comparison", "waiting"),
-    "sigma": ("standard deviation of weights at the first comparison",),
-    "noise": ("noise that a weight receives in a step",),
-    "n_weights": ("number of weights",),
-    "state": ("how the run ended",),
+WALKED: Words = {
+    "count": ("weights in a group", "1", "waiting", "layer", "alive"),
+    "within": ("weights that moved less than a window", "1", "waiting", "time", "chi", "layer", "alive"),
+    "square": ("sum of squared displacements", "1", "waiting", "time", "layer", "alive"),
+    "fourth": ("sum of fourth powers of displacements", "1", "waiting", "time", "layer", "alive"),
+    "motility": ("weights that moved so far", "1", "waiting", "motility_time", "bin"),
+    "still": ("weights that did not move", "1", "waiting", "motility_time"),
+    "loss": ("loss without weight decay", "1", "waiting", "time"),
+    "loss_waited": ("loss at the start of a comparison", "1", "waiting"),
+    "sigma": ("standard deviation of weights at the first comparison", "1"),
+    "noise": ("noise that a weight receives in a step", "1"),
+    "n_weights": ("number of weights", "1"),
+    "state": ("how the run ended", "1"),
 }
 
 
@@ -93,7 +93,10 @@ class Dynamics(Spec):
     [4.47e-05, 0.0001414]
     """
 
-    WHOLE: ClassVar = frozenset({"width", "hidden", "batch_size"})
+    CHECKS: ClassVar = {
+        "width": specs.whole(1), "hidden": specs.whole(1), "regularisation": specs.not_negative(),
+        "temperature": specs.not_negative(), "learning_rate": specs.positive(), "batch_size": specs.whole(0),
+    }  # fmt: skip
 
     width: Number = 30
     hidden: Number = 6
@@ -104,15 +107,12 @@ class Dynamics(Spec):
     dtype: str = "mixed"
 
     def __post_init__(self) -> None:
-        self.check_int("width", 1)
-        self.check_int("hidden", 1)
-        self.check_not_negative("regularisation", "temperature")
-        self.check_positive("learning_rate")
-        self.check_int("batch_size", 0)
+        super().__post_init__()
         known = isinstance(self.dtype, str) and self.dtype in TYPES
         self.check("dtype", known, f"one of {', '.join(map(repr, TYPES))}")
-        if np.any(np.asarray(self.batch_size) > 0):
-            self.check("temperature", not np.any(self.temperature), "0 where batch_size is not 0")
+
+    def check_together(self) -> None:
+        self.check("temperature", self.batch_size == 0 or self.temperature == 0, "0 where batch_size is not 0")
 
     def noise(self, n_data: int) -> Any:
         """√(2Tμ/P_D), the standard deviation of the noise that a weight receives in one step."""
@@ -146,7 +146,10 @@ class Preparation(Spec):
     ValueError: Preparation.sgd_steps = -1: must be a whole number, at least 0
     """
 
-    WHOLE: ClassVar = frozenset({"sgd_steps", "descent_steps", "slow_steps", "batch_size"})
+    CHECKS: ClassVar = {
+        "gain": specs.positive(), "sgd_steps": specs.whole(0), "batch_size": specs.whole(1),
+        "descent_steps": specs.whole(0), "slow_steps": specs.whole(0), "learning_rate": specs.positive(),
+    }  # fmt: skip
 
     gain: Number = 1.0
     sgd_steps: Number = 100_000
@@ -154,12 +157,6 @@ class Preparation(Spec):
     descent_steps: Number = 0
     slow_steps: Number = 0
     learning_rate: Number = 1e-3
-
-    def __post_init__(self) -> None:
-        for field in ("sgd_steps", "descent_steps", "slow_steps"):
-            self.check_int(field, 0)
-        self.check_int("batch_size", 1)
-        self.check_positive("gain", "learning_rate")
 
 
 def log_times(last: int, per_decade: int = 10, first: int = 1) -> np.ndarray:
@@ -234,7 +231,7 @@ def prepare(
             "loss": loss + half, "data_loss": loss, "error": start.error, "norm": float(np.sqrt((weights**2).mean())),
             "n_weights": len(weights), "loss_history": start.losses, "steps": start.steps, "state": start.state,
         })  # fmt: skip
-    return call.result(_stacked(rows), {})
+    return call.result(rows, {})
 
 
 def walk(
@@ -354,11 +351,11 @@ def walk(
         "layer": np.arange(1, int(members[0].dynamics.hidden) + 2), "motility_time": list(motility_times),
         "bin": np.round((MOTILITY_EDGES[1:] + MOTILITY_EDGES[:-1]) / 2, 3),
     }  # fmt: skip
-    return call.result(_stacked(rows), coords)
+    return call.result(rows, coords)
 
 
 def _members(
-    caller: str, dynamics: Dynamics, preparation: Preparation, data: Any, table: Table, **how: Any
+    caller: str, dynamics: Dynamics, preparation: Preparation, data: Any, words: Words, **how: Any
 ) -> tuple[TrainerRun, Any, list[WalkMember], str]:
     """The call, its data, what walks, and on which engine, if everything fits."""
     require_spec(f"{caller}: dynamics", dynamics, Dynamics)
@@ -366,13 +363,7 @@ def _members(
     call = TrainerRun(caller, **how)
     engine, _ = call.select_engine()
     data = validate_signs(caller, data, "float64" if dynamics.dtype == "float64" else "float32")
-    grid = call.align(table, **dynamics.broadcast_fields(), **preparation.broadcast_fields("prepare_"))
-    members = [
-        WalkMember(
-            dynamics.replace_fields(row), preparation.replace_fields(row, "prepare_"), int(row["seed"]), call.experiment
-        )
-        for row in grid.members()
-    ]
+    members = [WalkMember(d, p, s, call.experiment) for d, p, s in call.expand(words, dynamics, preparation)]
     for one in members:
         p, d = one.preparation, one.dynamics
         for name, number in (("sgd", p.sgd_steps), ("descent", p.descent_steps), ("slow", p.slow_steps)):
@@ -393,11 +384,6 @@ def _jobs(call: TrainerRun, members: Sequence[WalkMember], data: Any, engine: st
     fits = MOST_HELD // (8 * len(data.x) * (data.x.shape[1] + 3 * units))
     most = None if call.on_gpu else min(16, max(1, fits))
     return call.jobs([member.shape if engine == "torch" else None for member in members], most)
-
-
-def _stacked(rows: list[dict[str, Any]]) -> dict[str, np.ndarray]:
-    """Every variable of all members."""
-    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
 
 def _windows(chi: Any) -> tuple[float, ...]:

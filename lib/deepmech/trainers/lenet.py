@@ -9,21 +9,22 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core import specs
-from deepmech.core.labels import Number
+from deepmech.core.labels import Number, Words
 from deepmech.core.random import Stream
 from deepmech.trainers.engines.compiled.lenet import CompiledLeNet, padded
-from deepmech.trainers.run import Samples, Table, TrainerRun, record_steps, require_spec, validate_data
+from deepmech.trainers.run import Samples, TrainerRun, record_steps, require_spec, validate_data
 from deepmech.trainers.specs import SingleSample, layer_weights
 
 SIDE = 32
-VARIABLES: Table = {
-    "logits": ("logits of the sample trained on", "iteration", "logit"),
-    "label": ("label of the sample trained on", "iteration"),
-    "true_class": ("class of the sample trained on", "iteration"),
-    "loss": ("cross-entropy of the sample trained on", "iteration"),
-    "validation_loss": ("cross-entropy on validation samples", "at_iteration"),
-    "validation_accuracy": ("accuracy on validation samples", "at_iteration"),
-    "state": ("how training ended",),
+#: What results hold.
+WORDS: Words = {
+    "logits": ("logits of the sample trained on", "1", "iteration", "logit"),
+    "label": ("label of the sample trained on", "1", "iteration"),
+    "true_class": ("class of the sample trained on", "1", "iteration"),
+    "loss": ("cross-entropy of the sample trained on", "1", "iteration"),
+    "state": ("how training ended", "1"),
+    "validation_loss": ("cross-entropy on validation samples", "1", "at_iteration"),
+    "validation_accuracy": ("accuracy on validation samples", "1", "at_iteration"),
 }
 
 
@@ -100,49 +101,45 @@ def train_lenet(
     at = np.zeros(0, np.int64)
     if record is not None:
         at = record_steps("train_lenet", record, steps, "SingleSample.iterations")
-    rates = {"learning_rate": training.learning_rate, "label_error": training.label_error}
-    grid = call.align(VARIABLES, **rates)
+    members = call.expand(WORDS, training)
     dtype, k, n_channels = training.dtype, data.n_classes, data.shape[0]
     specs.check_steps("SingleSample.iterations", steps, float(steps))
-    specs.check_memory("SingleSample.iterations", steps, 1.0 * steps * grid.n * (k + 4))
+    specs.check_memory("SingleSample.iterations", steps, 1.0 * steps * len(members) * (k + 4))
     validation = (data.x_train[:1], data.y_train[:1]) if data.x_test is None else (data.x_test, data.y_test)
     x, x_val = (padded(z, n_channels, dtype) for z in (data.x_train, validation[0]))
     y, y_val = data.y_train, validation[1]
     label_stream = Stream.of(experiment, "labels", str(data.fingerprint))
-    labels = {p: corrupt_labels(y, k, p, label_stream) for p in set(grid.flat["label_error"].tolist())}
-    members = grid.members()
+    labels = {p: corrupt_labels(y, k, p, label_stream) for p in {one.label_error for one, _ in members}}
     call.describe(data, dtype, [("compiled", "")], {"record": at}, training=training)
 
-    def fit(job: list[int]) -> list[tuple[np.ndarray, ...]]:
-        member = members[job[0]]
-        stream, given = Stream.of(experiment, int(member["seed"])), labels[member["label_error"]]
+    def fit(job: list[int]) -> list[dict[str, Any]]:
+        one, trial = members[job[0]]
+        stream, given = Stream.of(experiment, trial), labels[one.label_error]
         order = sample_indices(stream, y, k, steps, training.class_weights)
-        one = CompiledLeNet(initial_weights(stream, n_channels, k), member["learning_rate"], dtype)
-        numbers = one.run(x, given, order, (x_val, y_val), at)
-        found = _until_divergence(*numbers, one.has_finite_outputs(x, order[-1]), at)
-        return [(*found, given[order].astype(np.int8), y[order].astype(np.int8))]
+        network = CompiledLeNet(initial_weights(stream, n_channels, k), one.learning_rate, dtype)
+        numbers = network.run(x, given, order, (x_val, y_val), at)
+        found = _until_divergence(*numbers, network.has_finite_outputs(x, order[-1]), at)
+        return [found | {"label": given[order].astype(np.int8), "true_class": y[order].astype(np.int8)}]
 
-    rows = call.run(fit, [[i] for i in range(grid.n)], "trials")
-    logits, loss, measured, diverged, label, true = (np.stack(z) for z in zip(*rows, strict=True))
-    state = np.where(diverged, "diverged", "finished")
-    variables = {"logits": logits, "label": label, "true_class": true, "loss": loss, "state": state}
-    coords: dict[str, Any] = {"iteration": np.arange(steps), "logit": np.arange(k)}
-    if len(at):
-        variables |= {"validation_loss": measured[..., 0], "validation_accuracy": measured[..., 1]}
-        coords["at_iteration"] = at
-    return call.result(variables, coords)
+    rows = call.run(fit, [[i] for i in range(len(members))], "trials")
+    result = call.result(rows, {"iteration": np.arange(steps), "logit": np.arange(k), "at_iteration": at})
+    return result if len(at) else result.drop_dims("at_iteration")
 
 
 def _until_divergence(
     logits: np.ndarray, loss: np.ndarray, measured: np.ndarray, finite: bool, at: np.ndarray
-) -> tuple[np.ndarray, ...]:
+) -> dict[str, Any]:
     """One trial's numbers, nan from the first iteration that did not come out finite on; and whether it diverged."""
     with np.errstate(over="ignore"):
         loss = loss.astype(np.float32)
     end = int(np.argmax(np.append(~np.isfinite(loss), True)))
     logits[end:], loss[end:], measured[at > end] = np.nan, np.nan, np.nan
     measured[~np.isfinite(measured).all(1)] = np.nan
-    return logits, loss, measured, np.array(end < len(loss) or not finite or bool(np.isnan(measured).any()))
+    diverged = end < len(loss) or not finite or bool(np.isnan(measured).any())
+    return {
+        "logits": logits, "loss": loss, "state": "diverged" if diverged else "finished",
+        "validation_loss": measured[:, 0], "validation_accuracy": measured[:, 1],
+    }  # fmt: skip
 
 
 def initial_weights(stream: Stream, n_channels: int, n_classes: int) -> list[tuple[np.ndarray, np.ndarray]]:

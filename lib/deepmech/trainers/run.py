@@ -29,7 +29,7 @@ from torch.utils.data import DataLoader, Dataset, TensorDataset
 from tqdm import tqdm
 
 from deepmech.core import provenance, specs
-from deepmech.core.labels import ParameterGrid, align
+from deepmech.core.labels import Words, expand, labelled
 from deepmech.core.specs import Spec, encode
 from deepmech.metrics.separation import require_classes
 
@@ -37,8 +37,6 @@ from deepmech.metrics.separation import require_classes
 __all__ = ["Samples", "SignedSamples", "fingerprint", "validate_data", "validate_signs"]
 
 T = TypeVar("T")
-#: Variables of a result: what each is, as its ``long_name``, and the names of its own axes.
-Table = Mapping[str, tuple[str, ...]]
 #: What else a result may note along its members' labels, or along layers.
 NOTES = ("engine", "fallback_reason", "layer_name")
 
@@ -113,12 +111,12 @@ class TrainerRun:
             )
         self.workers = 1 if self.on_gpu else threads or provenance.cores()
 
-    def align(self, table: Table, **fields: Any) -> ParameterGrid:
-        """All members; ``table`` has the variables of the result, of which no name may be that of a label."""
-        self.table = table
-        axes = {axis for _, *axes in table.values() for axis in axes}
-        self.grid = align(self.caller, {*table, *axes, *NOTES}, **fields, seed=self.seed)
-        return self.grid
+    def expand(self, words: Words, *parts: Spec) -> list[tuple[Any, ...]]:
+        """All members, (spec, …, seed), of a call whose results hold ``words``: no label may have a name of theirs."""
+        self.words = words
+        taken = {*words, *NOTES, *(axis for _, _, *axes in words.values() for axis in axes)}
+        self.grid, members = expand(self.caller, *parts, taken=taken, seed=self.seed)
+        return members
 
     def select_engine(self, unknown: str = "", slower: str = "") -> tuple[str, str]:
         """The engine for one member, and, where ``"auto"`` leaves the compiled one aside, why.
@@ -213,25 +211,17 @@ class TrainerRun:
         }  # fmt: skip
         self.notes = dict(zip(NOTES, map(list, zip(*engines, strict=True)), strict=False))
 
-    def result(self, variables: Mapping[str, Any], coords: Mapping[Any, Any]) -> xr.Dataset:
-        """The labelled result and where it comes from.
+    def result(self, rows: Sequence[Mapping[str, Any]], coords: Mapping[Any, Any]) -> xr.Dataset:
+        """The labelled result of the members' ``rows``, and where it comes from.
 
-        ``variables`` are values whose first axis is that of members; the others are those in the table, the first of
-        which may lack. None has a unit other than steps, in which times are counted. An engine, or a reason for it,
-        that not all members have in common is a coordinate along their labels, and else an attribute.
+        An engine, or a reason for it, that not all members have in common is a coordinate along their labels, and else
+        an attribute.
         """
-        made: dict[str, Any] = {}
-        for name, values in variables.items():
-            axes = self.table[name][1:]
-            made[name] = self.grid.unflatten(values, *axes[len(axes) - np.ndim(values) + 1 :])
         differ = [name for name, noted in self.notes.items() if len(set(noted)) > 1]
         along = {name: self.grid.unflatten(np.array(self.notes[name])) for name in differ}
-        result = xr.Dataset(made, {**self.grid.coords, **coords, **along})
-        for variable in variables:
-            result[variable].attrs = {"long_name": self.table[variable][0], "units": "1"}
         alike = {name: noted[0] for name, noted in self.notes.items() if name not in differ and noted[0]}
         attributes = self.attributes | {"wall_seconds": round(time.perf_counter() - self.started, 3)}
-        return result.assign_attrs(attributes | alike)
+        return labelled(self.grid, rows, self.words, {**coords, **along}, attributes | alike)
 
 
 def record_steps(caller: str, record: Any, last: int, name: str, least: int = 0) -> np.ndarray:

@@ -25,12 +25,15 @@ SCHEDULED = ("dropout", "learning_rate", "data_noise", "label_noise")
 
 #: What the specs allow, besides the names in :mod:`deepmech.trainers.rules`. The torch engines know all of it.
 DTYPES = ("float32", "float64")
+DTYPE = specs.one_of(DTYPES, ", for all networks of a call")
 INITS = ("torch", "orthogonal")
 POOLINGS = ("max", "average")
 
 #: Dropout is below this: masks are drawn by 16 bits, and at any higher rate every number would be dropped.
 MOST_DROPPED = 1 - 2.0**-17
-DROPOUT = "at least 0 and below 1 - 2⁻¹⁷, as masks are drawn by 16 bits"
+DROPOUT = specs.between(0, MOST_DROPPED, "at least 0 and below 1 - 2⁻¹⁷, as masks are drawn by 16 bits")
+SLOPE = specs.between(0, np.nextafter(1, 2), "between 0 (ReLU) and 1 (linear)")
+STOP = specs.not_negative("at least 0 (0 never stops)")
 
 Choice = str | xr.DataArray
 Switch = bool | xr.DataArray
@@ -80,7 +83,11 @@ class MLP(Spec):
     0.1
     """
 
-    WHOLE: ClassVar = frozenset({"depth", "width"})
+    CHECKS: ClassVar = {
+        "depth": specs.whole(2), "width": specs.whole(1), "slope": SLOPE, "dropout": DROPOUT,
+        "batch_norm": specs.one_of((True, False)), "bias": specs.one_of((True, False)), "init": specs.one_of(INITS),
+        "scale": specs.positive("positive, or None"),
+    }  # fmt: skip
 
     depth: Number = 8
     width: Number = 100
@@ -91,18 +98,8 @@ class MLP(Spec):
     bias: Switch = True
     init: Choice = "torch"
 
-    def __post_init__(self) -> None:
-        self.check_int("depth", 2)
-        self.check_int("width", 1)
-        self.check_between("slope", 0, np.nextafter(1, 2), "between 0 (ReLU) and 1 (linear)")
-        self.check_between("dropout", 0, MOST_DROPPED, DROPOUT)
-        self.check_in("batch_norm", True, False)
-        self.check_in("bias", True, False)
-        self.check_in("init", *INITS)
-        if self.scale is not None:
-            self.check_positive("scale", allowed="positive, or None")
-            norm = np.any(np.asarray(self.batch_norm))
-            self.check("scale", not norm, "None when batch_norm is on; it cancels it")
+    def check_together(self) -> None:
+        self.check("scale", self.scale is None or not self.batch_norm, "None when batch_norm is on; it cancels it")
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,20 +139,16 @@ class CNN(Spec):
     ValueError: CNN.pooling = 'median': must be one of 'max', 'average'
     """
 
-    WHOLE: ClassVar = frozenset({"convolutions", "channels"})
+    CHECKS: ClassVar = {
+        "convolutions": specs.whole(1), "channels": specs.whole(1), "slope": SLOPE, "dropout": DROPOUT,
+        "pooling": specs.one_of(POOLINGS),
+    }  # fmt: skip
 
     convolutions: Number = 7
     channels: Number = 16
     slope: Number = 0.0
     dropout: Number = 0.0
     pooling: Choice = "max"
-
-    def __post_init__(self) -> None:
-        self.check_int("convolutions", 1)
-        self.check_int("channels", 1)
-        self.check_between("slope", 0, np.nextafter(1, 2), "between 0 (ReLU) and 1 (linear)")
-        self.check_between("dropout", 0, MOST_DROPPED, DROPOUT)
-        self.check_in("pooling", *POOLINGS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,7 +195,13 @@ class Training(Spec):
     ValueError: Training.learning_rate = -1: must be positive
     """
 
-    WHOLE: ClassVar = frozenset({"batch_size", "epochs"})
+    CHECKS: ClassVar = {
+        "optimizer": specs.one_of(rules.OPTIMIZERS), "loss": specs.one_of(rules.LOSSES),
+        "dtype": DTYPE, "learning_rate": specs.positive(), "weight_decay": specs.not_negative(),
+        "momentum": specs.between(0, 1, "at least 0 and below 1"), "batch_size": specs.whole(1),
+        "epochs": specs.whole(0), "data_noise": specs.not_negative(), "label_noise": specs.between(),
+        "stop_loss": STOP, "stop_change": STOP,
+    }  # fmt: skip
 
     optimizer: Choice = "adam"
     learning_rate: Number = 1e-3
@@ -219,26 +218,7 @@ class Training(Spec):
     weight_decay: Number = 0.0
 
     def __post_init__(self) -> None:
-        self.check_in("optimizer", *rules.OPTIMIZERS)
-        self.check_in("loss", *rules.LOSSES)
-        one = isinstance(self.dtype, str) and self.dtype in DTYPES
-        self.check("dtype", one, f"one of {specs.join_repr(DTYPES)}, for all networks of a call")
-        self.check_positive("learning_rate")
-        self.check_not_negative("weight_decay")
-        self.check_between("momentum", 0, 1, "at least 0 and below 1")
-        if np.any(np.asarray(self.momentum) > 0):
-            self.check("momentum", np.all(np.asarray(self.optimizer) != "adam"), "0 with adam, which has its own")
-        if self.batch_size is not None:
-            self.check_int("batch_size", 1)
-        self.check_int("epochs", 0)
-        self.check_not_negative("data_noise")
-        if self.label_noise is not None:
-            self.check_numbers("label_noise")
-        fraction = np.asarray(self.data_noise if self.label_noise is None else self.label_noise, dtype=float)
-        field = "data_noise" if self.label_noise is None else "label_noise"
-        allowed = "a fraction of the labels, 0 to 1 (give label_noise apart if only the inputs are to be noisier)"
-        self.check(field, (fraction >= 0) & (fraction <= 1), allowed)
-        self.check_not_negative("stop_loss", "stop_change", allowed="at least 0 (0 never stops)")
+        super().__post_init__()
         known = f"made of (epoch >= 1, field, value) with field one of {', '.join(SCHEDULED)} and a value it allows"
         listed = isinstance(self.schedule, list | tuple) and all(isinstance(c, list | tuple) for c in self.schedule)
         self.check("schedule", listed, known)
@@ -253,6 +233,13 @@ class Training(Spec):
             most = MOST_DROPPED if change[1:2] == ("dropout",) else 1
             fits = fits and (change[2] > 0 if change[1] == "learning_rate" else 0 <= change[2] < most)
             self.check("schedule", fits, known)
+
+    def check_together(self) -> None:
+        allowed = "0 with adam, which has its own"
+        self.check("momentum", self.momentum == 0 or self.optimizer != "adam", allowed)
+        field = "data_noise" if self.label_noise is None else "label_noise"
+        allowed = "a fraction of the labels, 0 to 1 (give label_noise apart if only the inputs are to be noisier)"
+        self.check(field, 0 <= getattr(self, field) <= 1, allowed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,6 +270,11 @@ class SingleSample(Spec):
     ValueError: SingleSample.label_error = 1.2: must be a share, 0 to 1
     """
 
+    CHECKS: ClassVar = {
+        "learning_rate": specs.positive(), "iterations": specs.whole(1), "dtype": DTYPE,
+        "label_error": specs.between(0, np.nextafter(1, 2), "a share, 0 to 1"),
+    }  # fmt: skip
+
     learning_rate: Number = 0.005
     iterations: int = 10_000
     label_error: Number = 0.0
@@ -290,13 +282,8 @@ class SingleSample(Spec):
     dtype: str = "float32"
 
     def __post_init__(self) -> None:
-        self.check_positive("learning_rate")
-        specs.check_memory(
-            "SingleSample.iterations", specs.check_int("SingleSample.iterations", self.iterations), self.iterations
-        )
-        self.check_between("label_error", 0, np.nextafter(1, 2), "a share, 0 to 1")
-        one = isinstance(self.dtype, str) and self.dtype in DTYPES
-        self.check("dtype", one, f"one of {specs.join_repr(DTYPES)}, for all networks of a call")
+        super().__post_init__()
+        specs.check_memory("SingleSample.iterations", self.iterations, self.iterations)
         if self.class_weights is not None:
             allowed = "a probability for every class, adding up to 1, or None"
             weights = specs.check_array("SingleSample.class_weights", self.class_weights, allowed)
@@ -349,13 +336,12 @@ class FactoryNetwork(Spec):
             "hold: call train with that function and the arguments in the record"
         )
 
-    def broadcast_fields(self, prefix: str = "network.") -> dict[str, Any]:
+    def labelled_fields(self) -> dict[str, xr.DataArray]:
         """Its arguments that are labelled arrays."""
-        return {prefix + k: v for k, v in self.arguments.items() if isinstance(v, xr.DataArray)}
+        return {name: value for name, value in self.arguments.items() if isinstance(value, xr.DataArray)}
 
-    def replace_fields(self, row: Mapping[str, Any], prefix: str = "network.") -> Self:
-        """The network of one member: plain values in place of the labelled ones."""
-        return replace(self, arguments={k: row.get(prefix + k, v) for k, v in self.arguments.items()})
+    def with_fields(self, fields: Mapping[str, Any]) -> Self:
+        return replace(self, arguments={**self.arguments, **fields})
 
 
 class Settings(NamedTuple):

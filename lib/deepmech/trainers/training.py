@@ -20,16 +20,16 @@ from deepmech.trainers.engines.compiled.mlp import CompiledMLP, unsupported
 from deepmech.trainers.engines.torch_func import TorchEnsemble
 from deepmech.trainers.modules import require_new
 from deepmech.trainers.run import (
+    NOTES,
     FallbackWarning,
     Samples,
-    Table,
     TrainerRun,
     record_steps,
     require_spec,
     settled,
     validate_data,
 )
-from deepmech.trainers.specs import CNN, MLP, FactoryNetwork, Member, Training
+from deepmech.trainers.specs import CNN, MLP, FactoryNetwork, Member, Training, code_of, name_of
 
 Array = np.ndarray | torch.Tensor
 #: In evaluation mode: features of the input and of every hidden layer, each (n, units), in a user's own network by the
@@ -38,17 +38,21 @@ Features = tuple[Sequence[Array] | Mapping[str, Array], Array]
 
 #: Metric -> name of its variable in the result.
 METRICS = {"D": "load_curve", "D_hat": "load_curve_hat"}
+#: What a layer's features (n, units) and labels (n,) tell, as one number.
+MetricFunction = Callable[[np.ndarray, np.ndarray], float]
 SPLITS = ("train", "test")
 
-VARIABLES: Table = {
-    "load_curve": ("load curve D", "at_epoch", "split", "layer"),
-    "load_curve_hat": ("load curve D̂", "at_epoch", "split", "layer"),
-    "accuracy": ("accuracy", "at_epoch", "split"),
-    "class_mean": ("mean feature of a class", "at_epoch", "layer", "class", "unit"),
-    "class_spread": ("mean squared distance from a class's mean", "at_epoch", "layer", "class"),
-    "loss": ("mean training loss", "epoch"),
-    "state": ("how training ended",),
-    "epochs_run": ("epochs that were run",),
+#: What results hold, see :data:`deepmech.core.labels.Words`.
+WORDS: dict[str, tuple[str, ...]] = {
+    "load_curve": ("load curve D", "1", "at_epoch", "split", "layer"),
+    "load_curve_hat": ("load curve D̂", "1", "at_epoch", "split", "layer"),
+    "accuracy": ("accuracy", "1", "at_epoch", "split"),
+    "class_mean": ("mean feature of a class", "1", "at_epoch", "layer", "class", "unit"),
+    "class_spread": ("mean squared distance from a class's mean", "1", "at_epoch", "layer", "class"),
+    "loss": ("mean training loss", "1", "epoch"),
+    "state": ("how training ended", "1"),
+    "epochs_run": ("epochs that were run", "1"),
+    "model": ("trained network", "1"),
 }
 
 
@@ -64,6 +68,9 @@ class Engine(Protocol):
     def features(self, x: np.ndarray, member: int = 0) -> Features:
         """What the layers of one member make of samples (n, …)."""
 
+    def model(self, member: int = 0) -> nn.Module:
+        """One member as a module of its own, in evaluation mode."""
+
 
 @settled()
 def train(
@@ -74,8 +81,9 @@ def train(
     seed: Number | int = 0,
     engine: str = "auto",
     record: Sequence[int] | int | None = None,
-    metrics: Sequence[str] = ("D",),
+    metrics: Sequence[str | MetricFunction] = ("D",),
     class_means: bool = False,
+    keep_models: bool = False,
     layers: Sequence[str] | None = None,
     ensemble_size: int | None = None,
     threads: int | None = None,
@@ -121,10 +129,13 @@ def train(
         Numbers of epochs after which to measure load curves and accuracies, rising, or a whole number n: after every
         n-th, from 0 to the last; None measures once, at the end. 0 is before training, when BatchNorm still has its
         initial averages (mean 0, variance 1). A member that stopped early keeps its last state.
-    metrics : list of str
-        ``"D"`` (spring-block paper, Eq. 3), ``"D_hat"`` (Eq. 9), or both.
+    metrics : list of str or function
+        ``"D"`` (spring-block paper, Eq. 3), ``"D_hat"`` (Eq. 9), and functions of your own: of a layer's features
+        (n, units) and labels (n,), to a number, which stands in the result under the function's name.
     class_means : bool
         Whether to record the mean features of every class as well.
+    keep_models : bool
+        Whether to keep the trained networks as well.
     layers : list of str, optional
         For a network of your own, which layers to measure, as for :func:`deepmech.metrics.load_curve.load_curve`; None
         takes the input and every activation module.
@@ -160,7 +171,9 @@ def train(
         - ``loss`` (…, epoch): mean training loss of every epoch; NaN after the last one run, and where not finite;
         - ``state`` (…): ``"finished"``, ``"stopped"`` (by ``stop_loss`` or ``stop_change``) or ``"diverged"`` (in epoch
           ``epochs_run`` the loss was not finite, or after it, the last, the network; numbers from there on are NaN);
-        - ``epochs_run`` (…).
+        - ``epochs_run`` (…);
+        - with ``keep_models``: ``model`` (…), each network as an ``nn.Module`` on the CPU, in evaluation mode. No file
+          holds modules: ``runs.drop_vars("model")`` before ``to_netcdf``, and ``state_dict()`` of each for itself.
 
         The attribute ``engine`` says which trained, ``fallback_reason`` why it was not the compiled one; where members
         differ in it, it is a coordinate along their labels. With the
@@ -206,13 +219,13 @@ def train(
     if ensemble_size is not None:
         specs.check_int("train: ensemble_size", ensemble_size)
     call = TrainerRun("train", engine=engine, seed=seed, experiment=experiment, threads=threads, device=device)
-    rows = call.align(VARIABLES, **spec.broadcast_fields(), **training.broadcast_fields()).members()
-    members = [
-        Member(spec.replace_fields(row), training.replace_fields(row), int(row["seed"]), experiment) for row in rows
-    ]
+    chosen_metrics = _metrics(metrics)
+    words = WORDS | {name: (name, *WORDS["load_curve"][1:]) for name in chosen_metrics if name not in WORDS}
+    members = [Member(n, t, s, experiment) for n, t, s in call.expand(words, spec, training)]
     if isinstance(spec, FactoryNetwork):
         require_new(members)
-    metrics = _metrics(metrics, class_means)
+    specs.check_bool("train: class_means", class_means)
+    specs.check_bool("train: keep_models", keep_models)
     data = validate_data(
         "train", data, training.dtype,
         every_class=bool(metrics) or class_means, image="CNN" if isinstance(spec, CNN) else "",
@@ -224,7 +237,8 @@ def train(
         seen = ", ".join(sorted({what for what in unknown if what}))
         specs.warn(f"train: torch trains, more slowly: the compiled engine does not know {seen}", FallbackWarning)
     engines = [name for name, _ in chosen]
-    _check(data, members, metrics, class_means)
+    measures = {name: _measure(metric, data.n_classes) for name, metric in chosen_metrics.items()}
+    _check(data, members, bool(measures) or class_means)
     fewest = min(int(m.training.epochs) for m in members)
     at = None if record is None else record_steps("train", record, fewest, "Training.epochs")
 
@@ -243,12 +257,15 @@ def train(
             engine = TorchEnsemble(group, shared["torch"], layers)
         else:
             engine = CompiledMLP(group[0], shared["compiled"])
-        histories = [History(m, data, at, metrics, class_means) for m in group]
+        histories = [History(m, data, at, measures, class_means) for m in group]
         run_epochs(engine, histories)
+        for i, history in enumerate(histories if keep_models else []):
+            history.model = engine.model(i)
         return histories
 
+    named = [code_of(m) if callable(m) else m for m in dict.fromkeys(metrics)]
     options = {
-        "record": at, "metrics": metrics, "class_means": class_means, "layers": layers, "ensemble_size": ensemble_size,
+        "record": at, "metrics": named, "class_means": class_means, "layers": layers, "ensemble_size": ensemble_size,
     }  # fmt: skip
     call.describe(data, training.dtype, chosen, options, network=spec, training=training)
     most = ensemble_size or (None if call.on_gpu else 1)
@@ -259,7 +276,8 @@ def train(
             TorchEnsemble([member], shared["torch"], layers).features(data.x_train[:2])
     kinds = [None] * len(members) if most == 1 else _kinds(members, engines, shared)
     histories = call.run(fit, call.jobs(kinds, most))
-    return call.result(*to_variables(histories, at))
+    result = call.result([one.row() for one in histories], _coords(histories, at))
+    return result.isel(at_epoch=0, drop=True) if at is None else result
 
 
 def _network(network: Any, arguments: dict[str, Any], layers: Sequence[str] | None) -> MLP | CNN | FactoryNetwork:
@@ -307,14 +325,30 @@ def _kinds(members: list[Member], engines: Sequence[str], shared: dict[str, dict
     return kinds
 
 
-def _metrics(metrics: Sequence[str], class_means: bool) -> tuple[str, ...]:
-    known = isinstance(metrics, list | tuple) and all(name in tuple(METRICS) for name in metrics)
-    specs.check("train: metrics", metrics, known, f"a list of some of {', '.join(map(repr, METRICS))}, or ()")
-    specs.check_bool("train: class_means", class_means)
-    return tuple(dict.fromkeys(metrics))
+def _metrics(metrics: Sequence[str | MetricFunction]) -> dict[str, str | MetricFunction]:
+    """What is measured of every layer, by the names of variables."""
+    known = isinstance(metrics, list | tuple) and all(callable(m) or m in tuple(METRICS) for m in metrics)
+    allowed = f"a list of some of {', '.join(map(repr, METRICS))} and of functions of features and labels, or ()"
+    specs.check("train: metrics", metrics, known, allowed)
+    own: dict[str, MetricFunction] = {}
+    taken = {*WORDS, *NOTES, *(axis for _, _, *axes in WORDS.values() for axis in axes), "split"}
+    for metric in dict.fromkeys(metrics):
+        if callable(metric):
+            name = name_of(metric).rpartition(".")[2]
+            named = name.isidentifier() and name not in taken | own.keys()
+            specs.check("train: metrics", name, named, "a function with a name of its own, made with def")
+            own[name] = metric
+    return {**{METRICS[name]: name for name in METRICS if name in metrics}, **own}
 
 
-def _check(data: Samples, members: list[Member], metrics: Sequence[str], class_means: bool) -> None:
+def _measure(metric: str | MetricFunction, n_classes: int) -> Callable[[Any, np.ndarray], float]:
+    """As a function of features, of an array or a tensor, and labels."""
+    if isinstance(metric, str):
+        return partial(data_separation, metric=metric, n_classes=n_classes)  # type: ignore[arg-type]
+    return lambda features, labels: metric(np.asarray(torch.as_tensor(features).cpu()), labels)
+
+
+def _check(data: Samples, members: list[Member], measured: bool) -> None:
     n = len(data.x_train)
     epochs = max(int(m.training.epochs) for m in members)
     specs.check_memory("Training.epochs", epochs, 1.0 * epochs * len(members))
@@ -335,7 +369,7 @@ def _check(data: Samples, members: list[Member], metrics: Sequence[str], class_m
             )
         if data.x_train.dtype == np.int64 and isinstance(m.network, FactoryNetwork) and m.settings(1).data_noise:
             raise ValueError("Training.data_noise: must be 0 where samples are whole numbers (int64)")
-        if not data.n_classes and (m.training.loss != "mse" or metrics or class_means):
+        if not data.n_classes and (m.training.loss != "mse" or measured):
             raise ValueError(
                 f"train: data.n_classes = {data.n_classes}: without classes Training.loss must be 'mse', with "
                 "metrics=() and class_means=False; if the targets are labels, y.astype(int) makes them whole numbers"
@@ -379,9 +413,11 @@ class History:
     """
 
     def __init__(
-        self, member: Member, data: Samples, epochs: np.ndarray | None, metrics: Sequence[str], class_means: bool
-    ):
+        self, member: Member, data: Samples, epochs: np.ndarray | None,
+        metrics: Mapping[str, Callable[[Any, np.ndarray], float]], class_means: bool,
+    ):  # fmt: skip
         self.training, self.data, self.class_means = member.training, data, class_means
+        self.model: nn.Module | None = None
         self.splits = [split for split in SPLITS if getattr(data, f"x_{split}") is not None]
         self.wanted = np.array([int(member.training.epochs)] if epochs is None else epochs, dtype=int)
         self.loss = np.full(int(member.training.epochs), np.nan)
@@ -433,9 +469,8 @@ class History:
             if self.data.n_classes:
                 guess = output.argmax(1)
                 self.accuracy[places, s] = np.mean((guess.cpu().numpy() if torch.is_tensor(guess) else guess) == y)
-            for name, curve in self.curves.items():
-                classes = self.data.n_classes
-                curve[places, s] = [data_separation(f, y, metric=name, n_classes=classes) for f in layers]
+            for name, metric in self.metrics.items():
+                self.curves[name][places, s] = [metric(f, y) for f in layers]
             if self.class_means and split == "train":
                 self._measure_classes(places, layers, y)
 
@@ -450,42 +485,30 @@ class History:
             self.mean[places, i, :, : f.shape[1]] = moments.mean.cpu().numpy()
             self.spread[places, i] = (moments.spread / moments.count).cpu().numpy()
 
+    def row(self) -> dict[str, Any]:
+        """All variables of this member."""
+        more = {"class_mean": self.mean, "class_spread": self.spread} if self.class_means else {}
+        if self.model is not None:
+            more["model"] = np.array(None)
+            more["model"][()] = self.model
+        return {
+            **self.curves, "accuracy": self.accuracy, **more, "loss": self.loss,
+            "state": np.array(self.state, "<U8"), "epochs_run": self.epoch,
+        }  # fmt: skip
+
 
 def _finite(features: Any) -> bool:
     return bool(torch.isfinite(torch.as_tensor(features)).all())
 
 
-def to_variables(
-    histories: Sequence[History], epochs: np.ndarray | None
-) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """All members' histories as variables, and their coordinates; short ones are padded."""
-
-    def stacked(values: list[np.ndarray]) -> np.ndarray:
-        """Along a first axis of members; each padded to the largest in every axis."""
-        shape = np.max([v.shape for v in values], axis=0)
-        pads = [[(0, w - n) for n, w in zip(v.shape, shape, strict=True)] for v in values]
-        return np.stack([np.pad(v, p, constant_values=np.nan) for v, p in zip(values, pads, strict=True)])
-
-    def measured(values: list[np.ndarray]) -> np.ndarray:
-        return stacked(values)[:, 0] if epochs is None else stacked(values)
-
-    variables = {METRICS[name]: measured([r.curves[name] for r in histories]) for name in histories[0].curves}
-    variables["accuracy"] = measured([r.accuracy for r in histories])
-    if histories[0].class_means:
-        variables["class_mean"] = measured([r.mean for r in histories])
-        variables["class_spread"] = measured([r.spread for r in histories])
-    loss = variables["loss"] = stacked([r.loss for r in histories])
-    variables["state"] = np.array([r.state for r in histories], dtype="<U8")
-    variables["epochs_run"] = np.array([r.epoch for r in histories])
-    points = max(r.spread.shape[1] for r in histories)
+def _coords(histories: Sequence[History], at: np.ndarray | None) -> dict[str, Any]:
+    longest = max(histories, key=lambda one: one.spread.shape[1])
     coords: dict[str, Any] = {
-        "split": histories[0].splits, "layer": np.arange(points), "epoch": np.arange(1, loss.shape[1] + 1),
+        "split": longest.splits, "layer": np.arange(longest.spread.shape[1]),
+        "epoch": np.arange(1, max(len(one.loss) for one in histories) + 1),
     }  # fmt: skip
-    longest = max((r.names for r in histories), key=len)
-    if longest and all(r.names == longest[: len(r.names)] for r in histories):
-        coords["layer_name"] = ("layer", longest)
-    if histories[0].class_means:
-        coords["class"] = np.arange(histories[0].data.n_classes)
-    if epochs is not None:
-        coords["at_epoch"] = epochs
-    return variables, coords
+    if longest.names and all(one.names == longest.names[: len(one.names)] for one in histories):
+        coords["layer_name"] = ("layer", longest.names)
+    if longest.class_means:
+        coords["class"] = np.arange(longest.data.n_classes)
+    return coords if at is None else coords | {"at_epoch": at}

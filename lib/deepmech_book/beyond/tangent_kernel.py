@@ -8,8 +8,8 @@ import pandas as pd
 import xarray as xr
 
 from deepmech.core.estimates import Estimate, jackknife, leave_one_out, stack
-from deepmech_book.analysis.elastic_sde import effects
 from deepmech_book.claims.functions import Measurement, measures
+from deepmech_book.elastic_sde import readings
 from deepmech_book.sweeps.elastic_sde.extension_models import begins
 
 INFERRED = "estimated, Eq. 11"
@@ -23,6 +23,25 @@ def start_of_signal(kernels):
     """The iteration from which on margins of all classes exceed their noise; before, α̂ is the logarithm of noise."""
     means = kernels["mean"].rename(block="time").transpose("group", "time", "class", "logit")
     return float(kernels["block"][begins(means)])
+
+
+def real_effects(logits, move):
+    """α and β as the models define them, from measured moves: per iteration, over ``model`` and the leading dimensions.
+
+    In the L-model a step on class l moves class k by E_kl s_l d_l/|d_l|² with s_l = d_l·X̄ˡ, in the I-model by E_kl X̄ˡ.
+    So E_kl is the move's part along that direction; α is the mean of E over k = l and β over k ≠ l, as ratios of sums.
+    """
+    k = logits.sizes["class"]
+    trained = logits.rename({"class": "trained"})
+    own = xr.DataArray(np.eye(k), dims=("class", "trained"))
+    directions = {"I": trained, "L": xr.DataArray(np.eye(k) - 1 / k, dims=("trained", "logit"))}
+    found = []
+    for along in directions.values():
+        pull, size = (move * along).sum("logit"), (trained * along).sum("logit").sum("trained")
+        intra = (pull * own).sum(["class", "trained"]) / size
+        inter = (pull * (1 - own)).sum(["class", "trained"]) / ((k - 1) * size)
+        found.append(xr.Dataset({"intra": intra, "inter": inter}))
+    return xr.concat(found, xr.Variable("model", list(directions)))
 
 
 def effects_by_source(kernels, window, steps=None, since=None):
@@ -39,13 +58,13 @@ def effects_by_source(kernels, window, steps=None, since=None):
         return [xr.concat([a.mean("group"), leave_one_out(a, "group")], "group") for a in arrays]
 
     (means,) = both(kernels.rename(time="stop", block="time"), "mean")
-    inferred = effects.estimate(xr.Dataset({"mean": means}), window, ("I", "L"))[["intra", "inter"]]
+    inferred = readings.estimate(xr.Dataset({"mean": means}), window, ("I", "L"))[["intra", "inter"]]
     at = kernels["time"].values
     found = {INFERRED: inferred.interp(time=at, kwargs={"fill_value": "extrapolate"})}
     logits, first, initial = both(kernels, "logits", "move", "move_frozen")
-    found |= {FIRST_ORDER: effects.real_effects(logits, first), INITIAL: effects.real_effects(logits, initial)}
+    found |= {FIRST_ORDER: real_effects(logits, first), INITIAL: real_effects(logits, initial)}
     if steps is not None:
-        found[WHOLE] = effects.real_effects(*both(steps, "logits", "move"))
+        found[WHOLE] = real_effects(*both(steps, "logits", "move"))
     along_d = logits * (xr.DataArray(np.eye(k := logits.sizes["class"]), dims=("class", "logit")) - 1 / k)
     of_models = [(logits**2).sum(["class", "logit"]) ** 0.5, along_d.sum(["class", "logit"])]
     size = xr.concat(of_models, xr.Variable("model", ["I", "L"]))

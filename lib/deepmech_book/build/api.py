@@ -11,21 +11,6 @@ from typing import Any
 
 import deepmech
 
-__all__ = [
-    "INDEX",
-    "LIBRARY",
-    "PACKAGES",
-    "add_addresses",
-    "entry",
-    "escape_pipes",
-    "handed_on",
-    "known",
-    "library",
-    "modules",
-    "pages",
-    "resolve_missing_reference",
-]
-
 #: Packages in the order of the front door.
 PACKAGES = ("metrics", "simulators", "trainers", "plots", "data", "sweeps", "core")
 #: What nobody calls from outside: engines, the command line, and the plumbing below.
@@ -47,7 +32,8 @@ def _inside(name: str) -> bool:
 
 # Names of types: Sphinx would print what typing says of them.
 _ALIASES = {"deepmech.trainers.rules": "Loss, Optimizer", "deepmech.trainers.modules": "MaskFunction"}
-_BAR = re.compile(r"(``.*?``|:math:`[^`]*`)|\|")
+#: A bar, but in code, in a formula or in an example.
+_BAR = re.compile(r"(``.*?``|:math:`[^`]*`|^ *>>>.*|^( *)\.\. math::.*(?:\n(?:\2 +.*| *$))*)|\|", re.MULTILINE)
 
 
 @cache
@@ -58,20 +44,9 @@ def modules(package: str) -> dict[str, Path]:
     return {name: found[name] for name in sorted(found) if not _inside(name)}
 
 
-def handed_on() -> dict[str, str]:
-    """The module that defines each name of ``from deepmech import …``.
-
-    Examples
-    --------
-    >>> handed_on()["load_curve"]
-    'deepmech.metrics.load_curve'
-    """
-    return {name: getattr(deepmech, name).__module__ for name in deepmech.__all__ if name != "__version__"}
-
-
 def pages(book: Path) -> dict[str, str]:
     """The pages of the reference in MyST markdown, by name; ``book`` is the folder that the site is made from."""
-    front = "\n".join(f"   {home}.{name}" for name, home in sorted(handed_on().items()))
+    front = "\n".join(f"   {name}" for name in sorted(deepmech.__all__) if name != "__version__")
     packages = "\n".join(f"- {{doc}}`/generated/api/{package}`" for package in PACKAGES)
     out = {"index": INDEX.format(front=front, packages=packages)}
     for package in PACKAGES:
@@ -95,6 +70,8 @@ INDEX = """\
 `from deepmech import …` gives what most people need:
 
 ```{{eval-rst}}
+.. currentmodule:: deepmech
+
 .. autosummary::
    :nosignatures:
 
@@ -109,13 +86,7 @@ Everything, package by package, each module with its source to take away:
 
 @cache
 def known(name: str) -> bool:
-    """Whether the reference has an entry for the object of this full name.
-
-    Examples
-    --------
-    >>> known("deepmech.metrics.separation.data_separation"), known("deepmech.trainers.engines.compiled.langevin.Net")
-    (True, False)
-    """
+    """Whether the reference has an entry for the object of this full name."""
     shown = {module for package in PACKAGES for module in modules(package)}
     above = {name.rpartition(".")[0], name.rsplit(".", 2)[0]}  # of an object, or of a method of one
     return not _inside(name) and bool(shown & above)
@@ -146,15 +117,7 @@ def add_addresses(app: Any, env: Any) -> None:
 
 def escape_pipes(app: Any, what: str, name: str, found: Any, options: Any, lines: list[str]) -> None:
     """Bars in docstrings are moduli, as people write them, not reStructuredText's substitutions."""
-    formula: int | None = None  # the indent of the directive that a line stands below
-    for i, line in enumerate(lines):
-        indent = len(line) - len(line.lstrip())
-        if line.strip() and formula is not None and indent <= formula:
-            formula = None
-        if line.lstrip().startswith(".. math::"):
-            formula = indent
-        if formula is None and not line.lstrip().startswith(">>>"):
-            lines[i] = _BAR.sub(lambda m: m[1] or r"\|", line)
+    lines[:] = _BAR.sub(lambda m: m[1] or r"\|", "\n".join(lines)).split("\n")
 
 
 def resolve_missing_reference(app: Any, env: Any, node: Any, text: Any) -> Any:

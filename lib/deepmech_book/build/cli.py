@@ -102,11 +102,16 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _lab(options: argparse.Namespace) -> int:
-    from deepmech_book.build import lab
+    import jupytext
+
+    from deepmech.sweeps.store import write_whole
     from deepmech_book.build.sources import Checkout
 
     checkout, folder = Checkout.find(), Path(options.out)
-    say(f"{len(lab.write(checkout, folder, say))} notebooks are copied into {folder}")
+    new = [name for name in checkout.names if not (folder / f"{name}.ipynb").exists()]
+    for name in new:
+        write_whole(folder / f"{name}.ipynb", jupytext.writes(checkout.source(name).notebook, "ipynb"))
+    say(f"{len(new)} notebooks are copied into {folder}; copies that are there stay as they are")
     if options.no_browser:
         return 0
     if importlib.util.find_spec("jupyterlab") is None:

@@ -3,7 +3,6 @@ away; questions check their answers; and screen readers find names for what they
 
 from __future__ import annotations
 
-import hashlib
 import html
 import json
 import re
@@ -16,21 +15,6 @@ from sphinx.util.docutils import SphinxDirective
 from deepmech.core import provenance
 from deepmech_book.build import api, gallery
 from deepmech_book.build.sources import REFERENCE, format_duration
-
-__all__ = [
-    "Answer",
-    "add_stamp",
-    "fix_aria",
-    "fold_setting_up",
-    "plain_search",
-    "pointed_at",
-    "provenance_banner",
-    "read_together",
-    "refuse_plain_build",
-    "setup",
-    "show_markup",
-    "with_other_content",
-]
 
 
 def refuse_plain_build(app: Any, config: Any) -> None:
@@ -86,13 +70,15 @@ def _counted(results: list[dict[str, Any]]) -> str:
 
 
 def fold_setting_up(app: Any, doctree: nodes.document) -> None:
-    """The cell of parameters and the imports below it become one quiet line: a page begins with a picture."""
+    """The cells of parameters and the imports below them become one quiet line: a page begins with a picture."""
     cells = [c for c in doctree.findall(nodes.container) if c.get("nb_element") == "cell_code"]
     for cell in (c for c in cells if "tag_parameters" in c["classes"]):
         words = "Parameters"
-        below = cell.next_node(descend=False, siblings=True)
-        if below in cells and below.astext().startswith(("import ", "from ")) and "hide_mode" not in below:
-            words = "Parameters and imports"
+        while (below := cell.next_node(descend=False, siblings=True)) in cells and words == "Parameters":
+            if "tag_injected-parameters" not in below["classes"]:  # what another profile sets
+                if not below.astext().startswith(("import ", "from ")) or "hide_mode" in below:
+                    break
+                words = "Parameters and imports"
             source = below.children[0]
             below.remove(source)
             cell.children[0].extend(source.children)
@@ -171,18 +157,6 @@ def read_together(app: Any, env: Any, pages: list[str]) -> None:
         api.library()
 
 
-def with_other_content(app: Any, env: Any, added: set[str], changed: set[str], removed: set[str]) -> list[str]:
-    """Pages that were read when they, or what they include, were others, whatever the times of their files say."""
-    known = getattr(env, "deepmech_contents", {})
-    return [page for page in sorted(set(env.all_docs) - removed) if _content(env, page) != known.get(page)]
-
-
-def _content(env: Any, page: str) -> list[str]:
-    """Digests of the files that a page is made of."""
-    paths = [Path(env.doc2path(page)), *(Path(env.srcdir, name) for name in sorted(env.dependencies[page]))]
-    return [hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "" for path in paths]
-
-
 def pointed_at(app: Any, env: Any) -> list[str]:
     """All pages, if anything has changed that others may point at, or show: titles, labels, numbers, names, citations.
     Those that were not read again have to be printed again."""
@@ -196,7 +170,6 @@ def pointed_at(app: Any, env: Any) -> list[str]:
     ]
     before = getattr(env, "deepmech_shown", None)
     env.deepmech_shown = [sorted(map(str, one.items() if isinstance(one, dict) else one)) for one in shown]
-    env.deepmech_contents = {page: _content(env, page) for page in env.all_docs}
     return [] if env.deepmech_shown == before else sorted(env.all_docs)
 
 
@@ -217,7 +190,6 @@ def setup(app: Any) -> dict[str, Any]:
         hooks["autodoc-process-docstring"] = api.escape_pipes
     for event, hook in hooks.items():
         app.connect(event, hook)
-    app.connect("env-get-outdated", with_other_content)
     app.connect("env-get-updated", pointed_at, priority=900)  # once all numbers are given
     for hook in (add_stamp, fold_setting_up):
         app.connect("doctree-read", hook)

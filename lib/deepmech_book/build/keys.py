@@ -12,26 +12,16 @@ import os
 import platform
 import shutil
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from deepmech_book import RECORD
 from deepmech_book.build.sources import Checkout, Source
 
-__all__ = [
-    "changed",
-    "executed",
-    "figures",
-    "parts",
-    "records",
-    "remove",
-    "results",
-    "sealed",
-    "surroundings",
-    "tree_digest",
-]
-
 # The build itself does not reach into notebooks, except through these files.
+#: The file of a folder that lists what was written into it.
+WROTE = ".deepmech-wrote.json"
 _BUILD = tuple(f"deepmech_book/build/{name}.py" for name in ("execution", "kernels", "sources"))
 
 
@@ -95,6 +85,30 @@ def changed(checkout: Checkout, notebook: dict[str, Any], now: dict[str, Any]) -
 def figures(path: Path) -> Path:
     """The folder beside the executed notebook at ``path`` in which its figures lie, to be taken away."""
     return path.with_suffix(".figures")
+
+
+def contents(folder: Path) -> dict[str, str]:
+    """The digest of each file below a folder, by its name; of a link, and of what else is no file, an empty word."""
+    found = {}
+    for path in (path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()):
+        plain = path.is_file() and not path.is_symlink()
+        found[path.relative_to(folder).as_posix()] = _sha256(path.read_bytes()) if plain else ""
+    return found
+
+
+def note_contents(folder: Path, of: str = "") -> None:
+    """Write into a folder what is in it, and what that was made of."""
+    from deepmech.sweeps.store import write_whole  # slow to import, as above
+
+    write_whole(folder / WROTE, json.dumps({"": of, **contents(folder)}, indent=1, sort_keys=True))
+
+
+def wrote(folder: Path) -> dict[str, str]:
+    """What :func:`contents` has to be if a folder is as :func:`note_contents` left it, beside what it was made of."""
+    with suppress(OSError, ValueError, TypeError):
+        listed = (folder / WROTE).read_bytes()
+        return {**json.loads(listed), WROTE: _sha256(listed)}
+    return {}
 
 
 def _sha256(content: bytes) -> str:

@@ -8,11 +8,8 @@ import re
 from typing import Any
 
 from deepmech_book.build import api
-from deepmech_book.build.notebooks import PageRun
-from deepmech_book.build.sources import format_duration
+from deepmech_book.build.sources import PageRun, format_duration
 from deepmech_book.claims import PAPERS, tables
-
-__all__ = ["FORMULAS", "PAPER_AND_BOOK", "SCOREBOARD", "STATUS_HEAD", "as_code", "claims_pages", "pieces", "status"]
 
 STATUS_HEAD = """\
 # How this book was made

@@ -1,8 +1,7 @@
 """The executed notebooks and the prose become a site, strictly: every Sphinx warning is an error.
 
-A site is built in a folder of its own that takes the place of the last site once it is whole: no half of a site is ever
-shown. Where pages have been edited and nothing else, it begins as the last one, and only what has changed is printed
-(:mod:`~deepmech_book.build.extension` says what that is); otherwise it begins from nothing.
+Sphinx prints in a folder that it keeps, and there only what has changed, as long as pages were edited and nothing else,
+and the last build went well; else it begins from nothing. A copy takes the place of the last site, once it is whole.
 """
 
 from __future__ import annotations
@@ -22,21 +21,17 @@ from typing import Any
 import filelock
 import yaml
 
-import deepmech
 from deepmech.core.specs import digest
 from deepmech.sweeps.store import write_whole
 from deepmech_book import RECORD
 from deepmech_book.build import api, gallery, keys, pages, verdicts
-from deepmech_book.build.notebooks import PageRun, Say
-from deepmech_book.build.notebooks import page_runs as page_runs_of
-from deepmech_book.build.sources import REFERENCE, BookError, Checkout, mapping
+from deepmech_book.build.notebooks import Say
+from deepmech_book.build.sources import REFERENCE, BookError, Checkout, PageRun, mapping
 from deepmech_book.claims import registry, tables
 from deepmech_book.claims.display import RAISED, fold, with_rows
 
-__all__ = ["MINUTES", "SEAL", "build", "build_lock", "collect_records", "current", "in_words"]
-
-SEAL = ".deepmech-site"
-_LAST = "deepmech-last"
+#: The file that says, beside what Sphinx keeps of pages, what of it is not pages.
+_LIKE = "deepmech-like"
 #: What Jupyter Book may take for the pages; all of the book take it two, where nothing else runs.
 MINUTES = 30.0
 _CELL = re.compile(r"(<t[dh][^>]*>)([^<]*)(</t)")
@@ -97,54 +92,36 @@ def build(
         raise BookError(f"{other}: move it away, or remove the site with make clean")
     if partial:
         say(f"a partial build: {len(page_runs) - len(ready)} of {len(page_runs)} notebooks are left out")
-    made["status.md"] = pages.status(page_runs, profile)
-    goes_on = _goes_on(checkout, like)
-    if not goes_on:  # else what follows from the library and its results is there, as it would be made again
+    work, new = checkout.generated / ".sphinx", checkout.generated / ".new"
+    kept = work / _LIKE
+    if not (kept.is_file() and kept.read_text(encoding="utf-8") == like):
         from deepmech_book.explorers.shake import shake_page  # slow to import, and most builds do without
 
+        keys.remove(work)
         made["shake.html"] = shake_page().html
         if _has_reference(checkout):
             made |= {f"{REFERENCE}{name}.md": text for name, text in api.pages(checkout.book).items()}
+    made["status.md"] = pages.status(page_runs, profile)
     for name, text in made.items():
         path = checkout.generated / name
         if not (path.is_file() and path.read_bytes() == text.encode()):  # what stays has its time, by which Sphinx goes
             write_whole(path, text)
-    new, last = checkout.generated / ".new", checkout.generated / ".last"
+    kept.unlink(missing_ok=True)  # what fails, or is killed, is not gone on from: Sphinx warns of a page only once
+    # Sphinx brings what is static anew, and would read a file's checksum before it is there, or after.
+    keys.remove(work / "_build" / "html" / "_static")
+    _jupyter_book(checkout, checkout.generated / ".site", work)
     keys.remove(new)
-    if goes_on:
-        shutil.copytree(last, new / "_build" / ".doctrees")
-        # Sphinx brings what is static anew, and would read a file's checksum before it is there, or after.
-        top = str(checkout.html)
-        shutil.copytree(top, new / "_build" / "html", ignore=lambda at, names: {"_static"} if at == top else set())
-    _jupyter_book(checkout, checkout.generated / ".site", new)
-    html = new / "_build" / "html"
-    _lighten(html)
-    write_whole(html / SEAL, _mark(of, html))
+    shutil.copytree(work / "_build" / "html", new)
+    write_whole(kept, like)
+    _lighten(new)
+    keys.note_contents(new, of)
     try:
-        keys.remove(last)
         keys.remove(checkout.html)
         checkout.html.parent.mkdir(exist_ok=True)
-        html.rename(checkout.html)
+        new.rename(checkout.html)
     except OSError as error:
         raise BookError(f"book/_build/html cannot be replaced ({error}): move it away") from None
-    html.with_name(".doctrees").rename(last)
-    write_whole(last / _LAST, "\n".join([of, like, _of_library(checkout)]))
-    keys.remove(new)
     return checkout.html
-
-
-def _goes_on(checkout: Checkout, like: str) -> bool:
-    """Whether the next site begins as the last one, with what Sphinx keeps of its pages: it was made like the next one
-    but for its pages, and it is as it was made, and so is what the build wrote of the library for it."""
-    last = checkout.generated / ".last" / _LAST
-    lines = last.read_text(encoding="utf-8").splitlines() if last.is_file() else []
-    of, was, library = (*lines, "", "", "")[:3]
-    return was == like and library == _of_library(checkout) and _is(checkout.html, of)
-
-
-def _of_library(checkout: Checkout) -> str:
-    """A digest of the library's reference, and of what opens the book, as they are written."""
-    return keys.tree_digest(checkout.generated, lambda name: name == "shake.html" or name.startswith(REFERENCE))
 
 
 def _lighten(html: Path) -> None:
@@ -161,15 +138,6 @@ def _lighten(html: Path) -> None:
         if path.name not in figures:
             path.unlink()
     write_whole(icons, _ICON.sub(lambda icon: icon[0] if named & {icon[1], *icon[2].split('"')} else "", drawn))
-
-
-def current(checkout: Checkout, profile: str = "quick") -> bool:
-    """Whether the site there is that of the whole book as it is written now: every page was executed as it stands, and
-    nothing that the site was made of has changed since, nor any file of it."""
-    found = page_runs_of(checkout, profile)
-    if any(s.notebook is None for s in found):
-        return False
-    return _is(checkout.html, _made_of(checkout, found, collect_records(found), profile, False)[1])
 
 
 def _printable(page_run: PageRun) -> str:
@@ -195,13 +163,7 @@ def _printable(page_run: PageRun) -> str:
 
 
 def in_words(table: str) -> str:
-    """A table of pandas as the book writes numbers: no nan, no 4.4e+02, and headings in words.
-
-    Examples
-    --------
-    >>> in_words("<th>label_error</th></thead><td>4.4e+02</td><td>-1e-06</td><td>nan</td><th>path_norm</th>")
-    '<th>label error</th></thead><td>440</td><td>−10⁻⁶</td><td>–</td><th>path_norm</th>'
-    """
+    """A table of pandas as the book writes numbers: no nan, no 4.4e+02, and headings in words."""
 
     def plain(found: re.Match[str]) -> str:
         sign, factor, power = found[1], found[2], int(found[3])
@@ -290,9 +252,8 @@ def _made_of(
     prose = keys.tree_digest(checkout.book, lambda name: not name.startswith(other) and name.endswith(".md"))
     rest = keys.tree_digest(checkout.book, lambda name: not name.startswith(other) and not name.endswith(".md"))
     package = keys.tree_digest(Path(__file__).parent)
-    library = keys.tree_digest(Path(deepmech.__file__).parent) if reference else ""  # it shows docstrings
     results = keys.tree_digest(checkout.book / "results")  # what opens the book draws one
-    shared = [keys.surroundings(checkout), package, library, results, rest]
+    shared = [keys.surroundings(checkout), package, results, rest]
     like = digest([*shared, *(made[f".site/{name}.yml"] for name in ("_config", "_toc"))])
     return made, digest([prose, made, like]), like
 
@@ -301,27 +262,16 @@ def _has_reference(checkout: Checkout) -> bool:
     return any(page.startswith(f"generated/{REFERENCE}") for page in checkout.pages)
 
 
-def _mark(of: str, html: Path) -> str:
-    """What a site bears that was made of this, as long as no file of it is edited, lost or added: a digest of both, and
-    the names of its files."""
-    names = sorted(
-        path.relative_to(html).as_posix() for path in html.rglob("*") if path.is_file() and path.name != SEAL
-    )
-    return "\n".join([digest([of, keys.tree_digest(html, lambda name: name != SEAL)]), *names])
-
-
 def _not_ours(html: Path) -> str:
     """What stands in the place of the next site and was not made for the last one, in words; empty if nothing does."""
-    if html.is_symlink() or not (html / SEAL).is_file():
-        return "book/_build/html is no site that deepmech book made"
-    listed = {SEAL, *(html / SEAL).read_text(encoding="utf-8", errors="replace").splitlines()[1:]}
-    there = (path.relative_to(html).as_posix() for path in html.rglob("*") if path.is_symlink() or not path.is_dir())
-    return next((f"book/_build/html/{name} was not made by deepmech book" for name in there if name not in listed), "")
+    listed = {} if html.is_symlink() else keys.wrote(html)
+    strange = [f"/{name}" for name in keys.contents(html) if name not in listed] if listed else [""]
+    return f"book/_build/html{strange[0]} was not made by deepmech book" if strange else ""
 
 
 def _is(html: Path, of: str) -> bool:
-    """Whether a site is there that was made of this."""
-    return (html / SEAL).is_file() and (html / SEAL).read_bytes() == _mark(of, html).encode()
+    """Whether a site is there that was made of this, and no file of it was edited, lost or added."""
+    return keys.wrote(html) == {"": of, **keys.contents(html)}
 
 
 def _config(checkout: Checkout, partial: bool) -> str:

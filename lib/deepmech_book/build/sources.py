@@ -15,27 +15,6 @@ from typing import Any
 
 from sphinx_external_toc.parsing import parse_toc_data
 
-__all__ = [
-    "MADE_PAGES",
-    "NAMES",
-    "PROFILES",
-    "REFERENCE",
-    "BookError",
-    "Checkout",
-    "Source",
-    "aligned",
-    "assignments",
-    "checked",
-    "format_duration",
-    "kind",
-    "like",
-    "mapping",
-    "read",
-    "remark",
-    "replace_parameters",
-    "short",
-]
-
 PROFILES = ("quick", "laptop", "paper")
 MADE_PAGES = ("status", "scoreboard", "papers", "formulas", "gallery")
 REFERENCE = "api/"
@@ -194,6 +173,26 @@ class Source:
         return [c for c in self.notebook.cells if "parameters" in c.metadata.get("tags", [])]
 
 
+@dataclass(frozen=True)
+class PageRun:
+    """One notebook of one build: what it takes and, once there, its executed form.
+
+    ``parts`` is what it is made of; ``notebook`` is None as long as it is not there, made of these; ``fresh`` says that
+    this run executed it, and ``why``: what of it had changed since it was executed before.
+    """
+
+    source: Source
+    parameters: dict[str, Any]
+    parts: dict[str, Any]
+    notebook: dict[str, Any] | None = None
+    fresh: bool = False
+    why: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.source.name
+
+
 def read(name: str, path: Path) -> Source:
     """Read a Jupytext notebook and check what the build relies on: it has kernelspec python3, a title, and one cell of
     parameters, which sets names to plain values and begins with ``profile``. Otherwise a BookError."""
@@ -258,11 +257,6 @@ def like(value: Any, default: Any, counts: bool = True) -> Any:
     """``value`` as one that may take the place of ``default``: 3.0 is 3 where that is a whole number, and what counts
     something stays above 0; else a BookError says what it must be. Anything goes in place of None, which goes in place
     of nothing else.
-
-    Examples
-    --------
-    >>> like(3.0, 10), like(2, 0.1), like([1, 2.0], [5]), like("mnist", None)
-    (3, 2.0, [1, 2], 'mnist')
     """
     if default is None:
         return value
@@ -294,38 +288,8 @@ def kind(value: Any) -> str:
 
 
 def short(text: str, most: int = 12_000) -> str:
-    """A text that fits a report or a page: of a longer one its beginning and its end.
-
-    Examples
-    --------
-    >>> short("abcdefgh", 4)
-    'a … 8 characters … fgh'
-    """
+    """A text that fits a report or a page: of a longer one its beginning and its end."""
     return text if len(text) <= most else f"{text[: most // 4]} … {len(text)} characters … {text[most // 4 - most :]}"
-
-
-def remark(code: str, node: ast.Assign) -> str:
-    """What stands behind an assignment on its last line; columns of ast count bytes."""
-    return code.split("\n")[(node.end_lineno or 1) - 1].encode()[node.end_col_offset :].decode()
-
-
-def replace_parameters(owner: str, code: str, values: dict[str, Any]) -> str:
-    """The parameters cell with the profile's values in place of the defaults, comments kept.
-
-    Examples
-    --------
-    >>> print(replace_parameters("a/b", 'profile = "quick"\\nn = 3  # runs', {"profile": "paper", "n": 20}))
-    # Parameters of the profile paper
-    profile = 'paper'
-    n = 20  # runs
-    """
-    lines = code.split("\n")
-    for name, default, node in reversed(list(assignments(owner, code))):
-        if name in values and repr(values[name]) != repr(default):
-            before = lines[node.lineno - 1].encode()[: node.targets[0].end_col_offset].decode()
-            after = remark("\n".join(lines), node)
-            lines[node.lineno - 1 : node.end_lineno] = [f"{before} = {values[name]!r}{after}"]
-    return "\n".join([f"# Parameters of the profile {values['profile']}", *lines])
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -335,13 +299,7 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def format_duration(seconds: float) -> str:
-    """A duration as people say it.
-
-    Examples
-    --------
-    >>> format_duration(4.21), format_duration(75), format_duration(3700)
-    ('4.2 s', '1 min 15 s', '1 h 1 min')
-    """
+    """A duration as people say it."""
     if seconds < 60:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)

@@ -9,10 +9,9 @@ from deepmech.core.estimates import crossing, estimate, jackknife, stack, unknow
 from deepmech.metrics.elasticity import effects as rates_of
 from deepmech.metrics.elasticity import integrated_effects, log_slope, tail_index
 from deepmech_book import figures
-from deepmech_book.analysis.elastic_sde import effects
-from deepmech_book.analysis.elastic_sde.curves import mean_norm, start_and_end
 from deepmech_book.claims.functions import Measurement, measures
-from deepmech_book.elastic_sde import panels
+from deepmech_book.elastic_sde import panels, readings
+from deepmech_book.elastic_sde.readings import mean_norm, start_and_end
 from deepmech_book.elastic_sde.words import in_training
 
 FOUR = [0.0, 0.3, 2 / 3, 0.8]
@@ -41,8 +40,8 @@ def at_the_end(networks, name):
 
 def over_groups(networks, measure):
     """A measure of class means, with its interval over groups of trials; of no number where effects are not finite."""
-    both = [effects.integrated_by_model(means) for means in effects.without_groups(networks)]
-    return effects.over_groups(networks, measure) if finite(*both) else unknown(TOO_FEW)
+    both = [readings.integrated_by_model(means) for means in readings.without_groups(networks)]
+    return readings.over_groups(networks, measure) if finite(*both) else unknown(TOO_FEW)
 
 
 def finite(*both):
@@ -104,7 +103,7 @@ def loss_stays(networks):
 
 def tail_indices(intra, inter):
     """r̂ of both effects over the last 1,000 iterations (Eq. D.19), and the smaller one."""
-    last = max(1, round(1000 / effects.step_of(intra)))
+    last = max(1, round(1000 / readings.step_of(intra)))
     both = xr.Dataset({"intra": tail_index(intra, last=last), "inter": tail_index(inter, last=last)})
     return both.assign(least=np.minimum(both.intra, both.inter))
 
@@ -112,13 +111,13 @@ def tail_indices(intra, inter):
 def by_program(networks, window=None):
     """Indices of all trials with the first record as the start, as the program has it; with ``window`` of rates."""
     if window is None:
-        return tail_indices(*effects.integrals(networks, start=1)[["A", "B"]].values())
-    return tail_indices(*effects.estimate(networks, window, start=1)[["intra", "inter"]].values())
+        return tail_indices(*readings.integrals(networks, start=1)[["A", "B"]].values())
+    return tail_indices(*readings.estimate(networks, window, start=1)[["intra", "inter"]].values())
 
 
 def of_indices(networks, measure):
     """A measure of indices by the program's start; its scatter over groups is that of means in coarse blocks."""
-    without = effects.integrated_by_model(effects.without_groups(networks)[1])
+    without = readings.integrated_by_model(readings.without_groups(networks)[1])
     one = tail_indices(without.A, without.B)
     rest = [measure(one.isel(group=g)) for g in range(one.sizes["group"])]
     return jackknife(measure(by_program(networks)), xr.concat(rest, "group"), over="group", scatter="symmetric")
@@ -136,7 +135,7 @@ draw_indices = partial(figures.curve_panels, x="label_error", by="effect", level
 def crosses_one(networks, draws):
     """How far the smaller index is below 1 with half of the labels wrong, above it with two thirds; over draws."""
     least, where = by_program(networks).least, []
-    for model in effects.MODELS:
+    for model in readings.MODELS:
         share = crossing(least.label_error, least.sel(model=model), 1.0, direction="rises")
         where.append(f"{model}-model: " + (f"{share:.2f}" if np.isfinite(share) else "never"))
     means = draws.group_mean.rename(slow_time="time", group="draw").astype(float)
@@ -173,12 +172,12 @@ def overtakes(networks):
 
 def fading(networks, window, since=0.5):
     """The power with which α̂ − β̂ fades from a share of training on, I-model; null: with two thirds of labels wrong."""
-    both = [integrated_effects(at(means, [0.0, 2 / 3]), "I") for means in effects.without_groups(networks)]
+    both = [integrated_effects(at(means, [0.0, 2 / 3]), "I") for means in readings.without_groups(networks)]
     if not finite(*both):
         return unknown(TOO_FEW), None
 
     def slope(one):
-        end, gap = float(one.time[-1]), rates_of(one, effects.window_of(one, window)).gap
+        end, gap = float(one.time[-1]), rates_of(one, readings.window_of(one, window)).gap
         return log_slope(gap, [since * end, end + 1]).isel(interval=0, drop=True)
 
     (value, null), left = slope(both[0]), slope(both[1]).isel(label_error=0)
@@ -207,21 +206,21 @@ def by_share_of_labels(curves):
 
 def final_gap(means):
     """Â − B̂ at the end of training, mean over the last five times, by model."""
-    both = effects.integrated_by_model(means)
+    both = readings.integrated_by_model(means)
     return (both.A - both.B).isel(time=slice(-5, None)).mean("time")
 
 
 def in_logits(means, name):
     """An effect, or the gap, times the mean norm of class means, by model."""
-    return rates_of(effects.integrated_by_model(means), 5)[name] * mean_norm(means)
+    return rates_of(readings.integrated_by_model(means), 5)[name] * mean_norm(means)
 
 
 @measures("B.D5.shrinks")
 def gap_shrinks(networks, long):
     """Steps of Â − B̂ at the end from one share to the next, by model; beside it its size, after long training too."""
-    sizes = [final_gap(effects.without_groups(at(one, FOUR))[0]) for one in (networks, long)]
+    sizes = [final_gap(readings.without_groups(at(one, FOUR))[0]) for one in (networks, long)]
     words = []
-    for model in effects.MODELS:
+    for model in readings.MODELS:
         short, longer = (", ".join(f"{abs(v):.1f}" for v in one.sel(model=model).values) for one in sizes)
         words.append(f"{model}-model: {short}; after 100,000 iterations: {longer}")
     gap = over_groups(at(networks, FOUR), lambda means: final_gap(means).diff("label_error"))
@@ -239,9 +238,9 @@ def end_in_logits(networks, part):
     """Start (first 3 %) or end (last tenth) of α̂ times the norm by its maximum, by model; null: of the norm alone."""
     share = lambda curve: (start_and_end(curve) / curve.max("time")).sel(label_error=0.0, part=part, drop=True)  # noqa: E731
     ends = over_groups(at(networks, FOUR), lambda means: share(in_logits(means, "intra")))
-    null = float(share(mean_norm(effects.without_groups(at(networks, FOUR))[0])))
+    null = float(share(mean_norm(readings.without_groups(at(networks, FOUR))[0])))
     words = (
-        "; ".join(f"{m}: {float(ends.value.sel(model=m)):.2f}" for m in effects.MODELS) + "." if ends.is_finite else ""
+        "; ".join(f"{m}: {float(ends.value.sel(model=m)):.2f}" for m in readings.MODELS) + "." if ends.is_finite else ""
     )
     return Measurement(ends, null=null, detail=words)
 

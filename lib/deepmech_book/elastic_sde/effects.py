@@ -7,10 +7,9 @@ import xarray as xr
 from deepmech.core.estimates import estimate, stack
 from deepmech.metrics import elasticity
 from deepmech_book.analysis import nulls
-from deepmech_book.analysis.elastic_sde import effects as reading
-from deepmech_book.analysis.elastic_sde.curves import mean_norm, start_and_end
 from deepmech_book.claims.functions import Measurement, measures
-from deepmech_book.elastic_sde import panels
+from deepmech_book.elastic_sde import panels, readings
+from deepmech_book.elastic_sde.readings import mean_norm, start_and_end
 from deepmech_book.elastic_sde.words import in_shares
 
 # --- pictures
@@ -34,7 +33,7 @@ def integrated(by_data):
 
 def as_printed(shapes, window):
     """Â and B̂ by the formula that is printed for the L-model, of shapes alone."""
-    printed = reading.estimate(shapes, window, ["L-paper"]).isel(model=0, drop=True)
+    printed = readings.estimate(shapes, window, ["L-paper"]).isel(model=0, drop=True)
     formula = panels.integrals(printed.coarsen(time=100, boundary="trim").mean())
     dashed = xr.concat([np.nan * formula, formula], xr.Variable("model", list(panels.MODELS)))
     return side_by_side({"shapes": dashed, "CIFAR": np.nan * dashed}, "integrated effect")
@@ -47,8 +46,8 @@ def bands(by_data, window):
     """
     ends = {}
     for data, one in by_data.items():
-        curves = reading.estimate(one, window)[["A", "B"]]
-        found = reading.over_groups(one, lambda means: reading.integrated_by_model(means).to_dataarray("effect"))
+        curves = readings.estimate(one, window)[["A", "B"]]
+        found = readings.over_groups(one, lambda means: readings.integrated_by_model(means).to_dataarray("effect"))
         half = ((found.high - found.low) / 2).to_dataset("effect")
         half = half.interp(time=curves["time"], kwargs={"fill_value": "extrapolate"})
         ends[data] = curves - half, curves + half
@@ -65,8 +64,8 @@ def end_values(result, window, names):
 
     Ends are means of the last hundred recorded times, also with the first record as the start, as in the program.
     """
-    estimated = reading.estimate(result, window, list(names))
-    by_program = reading.integrals(result, list(names), start=1)
+    estimated = readings.estimate(result, window, list(names))
+    by_program = readings.integrals(result, list(names), start=1)
     end, other = (one[["A", "B"]].isel(time=slice(-100, None)).mean("time") for one in (estimated, by_program))
     columns = {"Â": end["A"], "B̂": end["B"], "Â from the first record on": other["A"]}
     columns |= {"B̂ from the first record on": other["B"], "time of the maximum": course(estimated, window)["peak"]}
@@ -100,7 +99,7 @@ def course(estimated, window):
     Within half a window of the beginning, where the filter extrapolates, no maximum is looked for.
     """
     alpha = estimated["intra"]
-    edge = reading.window_of(estimated, window) // 2
+    edge = readings.window_of(estimated, window) // 2
     inner = alpha.isel(time=slice(edge, None))
     ends = start_and_end(alpha) / inner.max("time")
     shares = {name: ends.sel(part=part, drop=True) for name, part in (("begin", "start"), ("end", "end"))}
@@ -139,7 +138,7 @@ def alike(photos, shapes, window):
     """When α̂ is largest on photographs, less the same on shapes, over sets of trials of each."""
     one, two = (course_by_set(each, window)["peak"] for each in (photos, shapes))
     each = estimate(one, "set", "symmetric").value
-    words = "; ".join(f"{m}: {float(each.sel(model=m)):.2f}" for m in reading.MODELS)
+    words = "; ".join(f"{m}: {float(each.sel(model=m)):.2f}" for m in readings.MODELS)
     found = nulls.less(one, two, "set")
     return Measurement(found, expected=0.0, detail=f"On photographs, as a share of training: {words}.")
 
@@ -164,14 +163,14 @@ def late_growth_ratio(result, model="L-program"):
     """
 
     def ratio(means):
-        a = reading.integrated_by_model(means, ("I", model))["A"]
+        a = readings.integrated_by_model(means, ("I", model))["A"]
         n = a.sizes["time"]
         width, middle = max(1, n // 20), n // 2
         late, before = (a.isel(time=at).mean("time") for at in (slice(-width, None), slice(middle, middle + width)))
         growth = late - before
         return growth.sel(model=model, drop=True) / growth.sel(model="I", drop=True)
 
-    return reading.over_groups(result, ratio)
+    return readings.over_groups(result, ratio)
 
 
 @measures("B.3.late")
@@ -203,12 +202,12 @@ def norm_against_line(means):
 @measures("B.3.norm")
 def norm(networks):
     """Distance of the mean norm from Â by that from a straight line."""
-    return Measurement(reading.over_groups(networks, norm_against_line))
+    return Measurement(readings.over_groups(networks, norm_against_line))
 
 
 def window_sensitivity(result, at, model="L-program"):
     """Logarithm of how much further α̂ with a window of 191 is from that with 551 in the L-model than in the I-model."""
-    narrow, trend = (reading.estimate(result, one, ("I", model))["intra"] for one in (191, 551))
+    narrow, trend = (readings.estimate(result, one, ("I", model))["intra"] for one in (191, 551))
     size = rms((narrow - trend).isel(time=at))
     ratio = xr.apply_ufunc(np.log, size.sel(model=model, drop=True) / size.sel(model="I", drop=True))
     return ratio.stack(set=["per_class", "first_seed"]).drop_vars(["per_class", "first_seed", "set"])

@@ -11,10 +11,9 @@ from deepmech.core.estimates import Estimate, estimate, jackknife, stack
 from deepmech.core.labels import over
 from deepmech.metrics import elasticity
 from deepmech.simulators.elastic_sde import ElasticSDE, PowerLaw, train_discrete
-from deepmech_book.analysis.elastic_sde import effects
-from deepmech_book.analysis.elastic_sde.curves import last_tenth
 from deepmech_book.claims.functions import Measurement, measures
-from deepmech_book.elastic_sde import panels
+from deepmech_book.elastic_sde import panels, readings
+from deepmech_book.elastic_sde.readings import last_tenth
 from deepmech_book.elastic_sde.words import in_shares, said
 
 ITERATIONS, TRIALS = 400, 100
@@ -126,7 +125,7 @@ def tail_indices(exponents, strengths):
 def small_window(by_window, trend):
     """Scatter of α̂ with the smallest window about the trend, by the maximum of that."""
     rough = ((by_window.intra - trend) ** 2).mean("time") ** 0.5 / trend.max("time")
-    of_model = {m: ", ".join(f"{v:.2g}" for v in rough.sel(model=m).values) for m in effects.MODELS}
+    of_model = {m: ", ".join(f"{v:.2g}" for v in rough.sel(model=m).values) for m in readings.MODELS}
     shares = "; ".join(f"{m}: {numbers}" for m, numbers in of_model.items())
     words = (
         f"By window, as shares of the maximum of the trend: {shares}. That they fall says "
@@ -201,13 +200,13 @@ CLASSES = xr.Variable("classes", ["2 classes", "3 classes"])
 
 def by_classes(few, many, window):
     """Effects by the I-model of networks of two classes and of three."""
-    both = [effects.estimate(one, window, ["I"]).isel(model=0, drop=True) for one in (few, many)]
+    both = [readings.estimate(one, window, ["I"]).isel(model=0, drop=True) for one in (few, many)]
     return xr.concat(both, CLASSES)
 
 
 def ends(networks):
     """Â and B̂ by the I-model, mean over the last tenth: of all trials, and without each group of them."""
-    return [last_tenth(elasticity.integrated_effects(means, "I")) for means in effects.without_groups(networks)]
+    return [last_tenth(elasticity.integrated_effects(means, "I")) for means in readings.without_groups(networks)]
 
 
 def end_of(name, kinds):

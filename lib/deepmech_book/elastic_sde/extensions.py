@@ -10,8 +10,8 @@ from deepmech.core.labels import over
 from deepmech.metrics.elasticity import margins, relative_difference
 from deepmech.metrics.separability import separated_along
 from deepmech.simulators.elastic_sde import ElasticSDE, simulate
-from deepmech_book.analysis.elastic_sde.effects import late, late_mean, without_groups
 from deepmech_book.claims.functions import Measurement, measures
+from deepmech_book.elastic_sde.readings import late, late_mean, without_groups
 from deepmech_book.elastic_sde.words import in_shares
 from deepmech_book.sweeps.elastic_sde import extension_models
 from deepmech_book.sweeps.elastic_sde.networks import unequal

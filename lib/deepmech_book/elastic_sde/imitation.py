@@ -14,16 +14,16 @@ import xarray as xr
 from deepmech.core.estimates import estimate, proportion
 from deepmech.core.random import Stream
 from deepmech_book import figures
-from deepmech_book.analysis.elastic_sde import effects
-from deepmech_book.analysis.elastic_sde import imitation as paths_of
 from deepmech_book.claims.functions import Measurement, by_threshold, measures
+from deepmech_book.elastic_sde import paths as paths_of
+from deepmech_book.elastic_sde import readings
 from deepmech_book.elastic_sde.panels import by_share, joined
 from deepmech_book.elastic_sde.words import in_shares
 
 N_DRAWINGS = 4000
 """Figures drawn as the authors' program draws them, of which shares are taken, to a hundredth."""
 STRUCTURES: list[Any] = ["isotropic", "logits"]
-ESTIMATORS = [*effects.MODELS, "none"]
+ESTIMATORS = [*readings.MODELS, "none"]
 """Whose effects drive the models; "none" are constant effects, which know nothing of networks."""
 OWN = xr.DataArray(np.eye(3, dtype=bool), dims=("class", "logit"))
 
@@ -32,7 +32,7 @@ def imitations(networks, **how):
     """The I-model and the L-model (``structure``), each driven by effects that either reads off (``estimator``)."""
     rows = {}
     for structure in STRUCTURES:
-        row = {one: paths_of.imitate(networks, one, structure, **how) for one in effects.MODELS}
+        row = {one: paths_of.imitate(networks, one, structure, **how) for one in readings.MODELS}
         rows[structure] = xr.concat(row.values(), xr.Variable("estimator", list(row)), combine_attrs="drop")
     return xr.concat(rows.values(), xr.Variable("structure", STRUCTURES), combine_attrs="drop")
 
@@ -80,7 +80,7 @@ def drawn(networks, structure, estimator, starts, window):
 
     ``aligned`` is the logit that ends where the networks' does.
     """
-    means = effects.class_means(networks).transpose("time", "class", "logit")
+    means = readings.class_means(networks).transpose("time", "class", "logit")
     size = np.linalg.norm(paths_of.first_means(means), axis=-1) / np.sqrt(3)
     drive = paths_of.effects_of(networks, estimator, window)
     last = means.time.values > float(means.time[-1]) - paths_of.LAST
@@ -101,7 +101,7 @@ def drawn(networks, structure, estimator, starts, window):
 def ranks(drawings):
     """Share of drawings in which the own logit, set to the networks', is largest; null: under the I-model."""
     own = drawings.right.sel(aligned=drawings["class"]).drop_vars("aligned", errors="ignore")
-    judged, null = (own.sel(estimator=list(effects.MODELS), structure=s, drop=True) for s in ("logits", "isotropic"))
+    judged, null = (own.sel(estimator=list(readings.MODELS), structure=s, drop=True) for s in ("logits", "isotropic"))
     found = proportion(judged, N_DRAWINGS)
     blind = float(own.sel(structure="logits", estimator="none").min())
     words = f"With a constant effect within classes and none between them, at least {blind:.3f}."
@@ -142,7 +142,7 @@ def by_l(paths):
 
 
 def late(paths, structure, norm):
-    return effects.late_mean(by_l(paths)).sel(structure=structure, norm=norm, drop=True)
+    return readings.late_mean(by_l(paths)).sel(structure=structure, norm=norm, drop=True)
 
 
 def ratio_error(paths):
@@ -170,7 +170,7 @@ def i_model_is_further(batches, n):
     """Late relative difference of the I-model less that of the L-model, by norm and data."""
 
     def further(paths):
-        both = effects.late_mean(by_l(paths)).mean("class")
+        both = readings.late_mean(by_l(paths)).mean("class")
         return both.sel(structure="isotropic", drop=True) - both.sel(structure="logits", drop=True)
 
     return Measurement(over_batches(further, batches, n))
@@ -204,7 +204,7 @@ def difference_falls(batches, blind, n):
 
     def falls(distance):
         own = distance.mean("class")
-        return effects.late_mean(own) / own.isel(time=slice(own.sizes["time"] // 10)).mean("time")
+        return readings.late_mean(own) / own.isel(time=slice(own.sizes["time"] // 10)).mean("time")
 
     found = over_batches(lambda one: falls(by_l(one).sel(structure="logits", drop=True)), batches, n)
     null = {name: falls(one.distance.mean("batch")) for name, one in blind.items()}
@@ -228,7 +228,7 @@ def classes_are_alike(batches, n):
 def end_is_near(batches, blind, n):
     """Late relative difference of the L-model along d_k, by data; null: with a constant effect."""
     found = over_batches(lambda one: late(one, "logits", "L").mean("class"), batches, n)
-    null = {name: effects.late_mean(one.distance.mean(("batch", "class"))) for name, one in blind.items()}
+    null = {name: readings.late_mean(one.distance.mean(("batch", "class"))) for name, one in blind.items()}
     words = in_words(lambda one: late(one, "logits", "I").mean("class"), batches)
     words = f"In all coordinates, of which the paper does not speak here: {words}."
     return Measurement(found, null=joined(null, "data").sel(norm="L", drop=True), detail=words)

@@ -11,8 +11,9 @@ from deepmech.core.estimates import estimate, jackknife, leave_one_out, stack
 from deepmech.core.labels import over
 from deepmech.core.random import Stream
 from deepmech.data import geomnist
-from deepmech_book.analysis.elastic_sde import effects, imitation
 from deepmech_book.claims.functions import Measurement, measures
+from deepmech_book.elastic_sde import readings
+from deepmech_book.elastic_sde.paths import imitate
 from deepmech_book.elastic_sde.words import ITERATION, said
 from deepmech_book.sweeps.elastic_sde import networks
 
@@ -92,7 +93,7 @@ def projected_quantiles(result, pairs):
 
 def simulated_medians(result, estimator, pairs):
     """Median paths of the L-model with effects read off networks, along the directions of named pairs."""
-    median = imitation.imitate(result, estimator)["median"]
+    median = imitate(result, estimator)["median"]
     paths = [median @ xr.DataArray(direction(result["mean"], *pair), dims="logit") for pair in pairs.values()]
     together = xr.concat(paths, xr.Variable("pair", list(pairs)))
     return together.assign_coords({"class": result["class"].values})
@@ -113,7 +114,7 @@ def plane_angles(means):
     Class means are averaged over a hundred iterations; the final normal is the mean over the last tenth of training.
     """
     means = means.transpose("time", "class", "logit")
-    steps = means.sizes["time"] // max(1, round(100 / effects.step_of(means)))
+    steps = means.sizes["time"] // max(1, round(100 / readings.step_of(means)))
     x = np.stack([part.mean(0) for part in np.array_split(means.values, steps)])
     time = [float(t.mean()) for t in np.array_split(means["time"].values, steps)]
     normal = np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0])
@@ -256,7 +257,7 @@ def of_angle(networks, name, early):
     n = float(networks["time"][-1]) + 0.5
     parts = slice(0, EARLY), slice(n - EARLY, None)
     here, there = parts if early else parts[::-1]
-    whole, without = effects.without_groups(networks)
+    whole, without = readings.without_groups(networks)
     every = [whole, *(without.isel(group=g) for g in range(without.sizes["group"]))]
     value, *rest = (float(plane_angles(means)[name].sel(time=here).mean()) for means in every)
     null = float(plane_angles(networks["mean"].astype(float))[name].sel(time=there).mean())

@@ -9,9 +9,9 @@ from deepmech.core.estimates import jackknife, stack
 from deepmech.core.random import Stream
 from deepmech.metrics.elasticity import margins
 from deepmech.simulators.elastic_sde import ElasticSDE, PowerLaw, mean_solution, train_discrete
-from deepmech_book.analysis.elastic_sde import effects
-from deepmech_book.analysis.elastic_sde.curves import last_tenth
 from deepmech_book.claims.functions import Measurement, measures
+from deepmech_book.elastic_sde import readings
+from deepmech_book.elastic_sde.readings import last_tenth
 from deepmech_book.elastic_sde.words import said
 from deepmech_book.sweeps.elastic_sde.extension_models import begins
 
@@ -100,7 +100,7 @@ def factor(means):
 def above_noise(networks):
     """Class means of all trials, and without each group, from the time on at which margins exceed their noise."""
     groups = networks["group_mean"].rename(slow_time="time").astype(float)
-    return [means.isel(time=slice(begins(groups), None)) for means in effects.without_groups(networks)]
+    return [means.isel(time=slice(begins(groups), None)) for means in readings.without_groups(networks)]
 
 
 def pull_factors(networks):
@@ -118,7 +118,7 @@ def drift_sizes(networks):
 
     Mean over the last tenth of training by the first value; ``beside``: the residue over the linear term at the end.
     """
-    means = effects.without_groups(networks)[0]
+    means = readings.without_groups(networks)[0]
     raised = xr.apply_ufunc(np.exp, means - means.max("logit"))
     share = raised / raised.sum("logit")
     drift = xr.DataArray(np.eye(3), dims=("class", "logit")) - share

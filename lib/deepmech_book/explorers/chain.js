@@ -264,5 +264,4 @@ class Explorer extends Player {
   }
 }
 
-const { render, startPages } = hosted(Explorer, "chain", [...PHYSICS, "seed"]);
-export default { render };
+export default hosted(Explorer, "chain", [...PHYSICS, "seed"]);

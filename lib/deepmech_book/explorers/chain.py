@@ -17,19 +17,6 @@ from deepmech.simulators.spring_block import Chain, equilibrium, simulate
 from deepmech_book.analysis.spring_block.chains import DIAGRAMS, REGIMES
 from deepmech_book.explorers.page import ANIMATION_PARAMS, ExplorerSpec, Value, animation_state, key
 
-__all__ = [
-    "FIG_3",
-    "GRID",
-    "N_RUNS",
-    "PRESETS",
-    "VALUES",
-    "chain_of",
-    "chain_page",
-    "derived_state",
-    "in_words",
-    "phase",
-]
-
 FIG_3 = DIAGRAMS["A.3"]
 VALUES = {
     "friction_right": Value(0.12, (0.0, FIG_3.friction_range, 0.005), "μ→"),
@@ -103,4 +90,5 @@ with the page; for another μ←, k or L the browser computes it anew.""",
     VALUES | ANIMATION_PARAMS,
     derived_state,
     in_words,
+    {"chain": chain_of},
 )

@@ -213,5 +213,4 @@ class Explorer extends StoredView {
   }
 }
 
-const { render, startPages } = hosted(Explorer, "diagram", NAMES);
-export default { render };
+export default hosted(Explorer, "diagram", NAMES);

@@ -17,19 +17,6 @@ from deepmech_book.explorers.page import ExplorerSpec, Value, in_page
 from deepmech_book.sweeps.shipped import result
 from deepmech_book.sweeps.spring_block import networks
 
-__all__ = [
-    "NOISES",
-    "SHADES",
-    "SIDES",
-    "SOURCES",
-    "STEPS",
-    "chain_diagram",
-    "derived_state",
-    "diagram",
-    "diagram_page",
-    "in_words",
-]
-
 STEPS = {"load": 0.001, "curvature": 0.0001, "outcome": 0.0001}
 """What numbers in the page are rounded to: load curves, their curvature, and accuracy or energy."""
 N_FRICTION, N_NOISE, N_RUNS = 11, 11, 10
@@ -158,6 +145,13 @@ def in_words(state: dict[str, Any]) -> str:
     return f"Interactive phase diagrams, two of {len(state['stored'])} side by side: {'; '.join(said)}."
 
 
+def cell(state: dict[str, Any], side: str = "left") -> xr.Dataset:
+    """What is pointed at: load curves, curvature and accuracy or energy of every seed, as the book has them."""
+    shown = diagram(state[side])
+    rows, columns = shown["curvature"].dims[:2]
+    return shown.isel({rows: state[f"{side}_row"], columns: state[f"{side}_column"]})
+
+
 _CELL = {
     f"{side}_{axis}": Value(None, words=f"counted from the {first}; by default the last")
     for side in SIDES
@@ -179,4 +173,5 @@ Every seed's load curve of every cell travels with the page, rounded to :data:`S
     },
     derived_state,
     in_words,
+    {"cell": cell},
 )

@@ -337,5 +337,4 @@ class Explorer extends Player {
   }
 }
 
-const { render, startPages } = hosted(Explorer, "elastic", [...PHYSICS, "seed"]);
-export default { render };
+export default hosted(Explorer, "elastic", [...PHYSICS, "seed"]);

@@ -14,18 +14,6 @@ from deepmech.core.random import stream_id
 from deepmech.simulators.elastic_sde import ElasticSDE
 from deepmech_book.explorers.page import ANIMATION_PARAMS, ExplorerSpec, Value, animation_state
 
-__all__ = [
-    "PRESETS",
-    "RADIUS",
-    "START_SPREAD",
-    "VALUES",
-    "corners",
-    "derived_state",
-    "elastic_page",
-    "in_words",
-    "model_of",
-]
-
 VALUES = {
     "intra": Value(1.2, (0.0, 2.0, 0.05), "α, the effect within classes"),
     "inter": Value(0.2, (-1.0, 2.0, 0.05), "β, that between classes"),
@@ -91,4 +79,5 @@ pairs of classes a straight line separates.""",
     VALUES | ANIMATION_PARAMS,
     derived_state,
     in_words,
+    {"model_spec": model_of},
 )

@@ -10,8 +10,9 @@ import os
 import re
 import webbrowser
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,26 +21,6 @@ import xarray as xr
 
 from deepmech.core.random import Stream
 from deepmech.sweeps.store import write_whole
-from deepmech_book import explorers
-
-__all__ = [
-    "ANIMATION_PARAMS",
-    "EXPLORERS",
-    "FOLDER",
-    "MISSING",
-    "SEED",
-    "SEEDS",
-    "ExplorerSpec",
-    "Page",
-    "Value",
-    "animation_state",
-    "bundle",
-    "cli_explore",
-    "in_page",
-    "key",
-    "quantise_int16",
-    "style",
-]
 
 FOLDER = Path(__file__).parent
 _IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./(\w+)\.js";$', re.M)
@@ -115,6 +96,8 @@ class ExplorerSpec:
     """From the values, all checked, everything else that the component reads from its model."""
     words: Callable[[dict[str, Any]], str]
     """What is to be seen, from the whole state."""
+    methods: dict[str, Callable[..., Any]] = field(default_factory=dict)
+    """What its widget can be asked for besides: functions of the whole state."""
 
     def __post_init__(self) -> None:
         """What Jupyter shows of it is what stands in the table."""
@@ -126,18 +109,11 @@ class ExplorerSpec:
             elif allowed:
                 told[-1] += f"; one of {', '.join(map(str, allowed))}"
             keywords.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=start))
-        told += ["", "Raises", "------", "ValueError", "    If there is no such parameter, or a value is not allowed."]
         doc = "\n".join([self.about, "", "Parameters", "----------", *told])
         vars(self).update(__doc__=doc, __signature__=inspect.Signature(keywords))
 
     def state(self, **parameters: Any) -> dict[str, Any]:
-        """Everything that the component reads from its model, as plain JSON values.
-
-        Raises
-        ------
-        ValueError
-            If there is no such parameter, or a value is not allowed.
-        """
+        """Everything that the component reads from its model, as plain JSON values; or a ValueError."""
         values = {name: value.start for name, value in self.values.items()}
         for name in parameters.keys() - values.keys():
             known = ", ".join(values)
@@ -158,35 +134,21 @@ class ExplorerSpec:
             f'<div class="deepmech-page" data-deepmech-{self.kind}><script type="application/json">{data}</script>'
             f"<noscript><p>{html.escape(text)} It needs JavaScript.</p></noscript></div>\n"
             f"<style>\n{style(self.kind)}</style>\n"
-            f'<script type="module">\n{bundle(self.kind)}\nstartPages();\n</script>',
+            f'<script type="module">\n{bundle(self.kind)}</script>',
             text,
         )
 
 
-def cli_explore(explorer: str = "chain", path: str | Path | None = None, show: bool = True, **parameters: Any) -> Path:
-    """Write an explorer as one HTML file, open it in a browser if ``show``, and return where it is.
+def page_of(kind: str) -> ExplorerSpec:
+    """The table of an explorer."""
+    if kind not in EXPLORERS:
+        raise ValueError(f"explorer = {kind!r}: must be one of {', '.join(EXPLORERS)}")
+    return getattr(import_module(f"{__package__}.{kind}"), f"{kind}_page")
 
-    Parameters
-    ----------
-    explorer : str
-        One of :data:`EXPLORERS`.
-    path : str or Path, optional
-        The file to write; its folder must exist. By default a file in the current folder, named after the explorer.
-    show : bool
-        Open the file in the default browser.
-    **parameters
-        As for :func:`~deepmech_book.explorers.chain_page` and its like.
 
-    Raises
-    ------
-    ValueError
-        If there is no such explorer, or a parameter lies outside its range.
-    FileExistsError
-        If there is a file already that says something else.
-    """
-    if explorer not in EXPLORERS:
-        raise ValueError(f"explorer = {explorer!r}: must be one of {', '.join(EXPLORERS)}")
-    page = getattr(explorers, f"{explorer}_page")
+def cli_explore(kind: str = "chain", path: str | Path | None = None, show: bool = True, **parameters: Any) -> Path:
+    """Write an explorer as one HTML file, open it in a browser if ``show``, and return where it is."""
+    page = page_of(kind)
     path = Path(path or page.file).resolve()
     write_new(path, page(**parameters).document(page.title))
     if show:
@@ -215,12 +177,6 @@ def bundle(entry: str) -> str:
 
     Each imported module becomes a function that is called once, so that names private to one module stay private; the
     entry itself stands at the end. Comments and indents, a quarter of a script, do not go with a page.
-
-    Examples
-    --------
-    >>> text = bundle("chain")
-    >>> "export default { render };" in text, "import " in text
-    (True, False)
     """
     parts: dict[str, str] = {}
 
@@ -247,16 +203,6 @@ def quantise_int16(values: Any, step: float, log: bool = False) -> dict[str, Any
     """Numbers as 16-bit multiples of ``step``, flat, row by row; ``unpacked`` of view.js reads them.
 
     With ``log`` their logarithms (base 10) are; what is too small for two bytes, zero too, becomes the smallest.
-
-    Raises
-    ------
-    ValueError
-        If a number is too large for this step.
-
-    Examples
-    --------
-    >>> quantise_int16([0.1234, 1.0], 0.001)
-    {'step': 0.001, 'data': 'ewDoAw=='}
     """
     values, most = np.asarray(values, float).ravel(), 32767 * step
     if log:

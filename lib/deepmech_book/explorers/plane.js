@@ -85,18 +85,15 @@ export class Plane {
 
   update(p) {
     const { across, up, x, y } = this;
+    const say = ({ words, name, values, digits }) => `${words} ${values ? values[p[name]] : number(p[name], digits)}`;
     this.point = p;
     // Across in shares of the width: where the column shrinks, the handle does not stand out of it until it is laid out anew.
     this.handle.style.left = `${((100 * x(p[across.name])) / this.width).toFixed(3)}%`;
     this.handle.style.top = `${y(p[up.name]).toFixed(1)}px`;
     set(this.handle, {
       "aria-valuemin": across.range[0], "aria-valuemax": across.range[1], "aria-valuenow": p[across.name],
-      "aria-valuetext": [across, up].map((a) => `${a.words} ${this.say(a, p[a.name])}`).join(", "),
+      "aria-valuetext": [across, up].map(say).join(", "),
     });
-  }
-
-  say({ values, digits }, value) {
-    return values ? values[value] : number(value, digits);
   }
 
   move(x, y) {

@@ -7,8 +7,8 @@ import { View } from "./view.js";
 
 /**
  * An explorer of something that moves: `subject`, with `steps`, `time` and positions `x`, which Python sees as `shown`. A
- * subclass has `start()`, which makes the subject, `advance(steps)`, which moves it, `outdated`, whether it fits the
- * parameters no longer, and `tell()`, what a screen reader hears after the state; it may have `done`, whether there is nothing
+ * subclass has `start()`, which makes the subject, `advance(steps)`, which moves it, and `tell()`, what a screen reader hears
+ * after the state; it may have `outdated`, whether the subject fits the parameters no longer, `done`, whether there is nothing
  * more to come, so that starting means starting anew, and `between()`, work for every frame besides moving.
  */
 export class Player extends View {
@@ -143,7 +143,7 @@ export class Player extends View {
       this.owed -= steps;
       if (steps) {
         this.advance(steps);
-        this.redraw();
+        if (this.width) this.draw();
         if (this.done) this.set({ running: false });
       }
       if (!this.spoken || now - this.spoken > 3000) {

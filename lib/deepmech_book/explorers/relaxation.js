@@ -188,5 +188,4 @@ class Explorer extends StoredView {
   }
 }
 
-const { render, startPages } = hosted(Explorer, "relaxation", NAMES);
-export default { render };
+export default hosted(Explorer, "relaxation", NAMES);

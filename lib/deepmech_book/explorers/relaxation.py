@@ -14,8 +14,6 @@ from deepmech_book.glass import phases
 from deepmech_book.sweeps.glass import walks
 from deepmech_book.sweeps.shipped import result
 
-__all__ = ["PHASES", "STEPS", "derived_state", "phase_run", "relaxation_page"]
-
 STEPS = {"overlap": 0.0001, "msd": 0.001}
 """What numbers in the page are rounded to: overlaps, and logarithms (base 10) of mean square displacements."""
 _DATA = {"mnist": "MNIST", "cifar10-jpeg": "CIFAR-10"}
@@ -63,14 +61,20 @@ def _plain(values: Any) -> Any:
     return float(f"{values:.4g}") if np.isfinite(values) else None
 
 
+def walk(state: dict[str, Any]) -> xr.Dataset:
+    """The walks shown, as the book has them; a ValueError where the phase has none at this temperature or wait."""
+    run, place = phase_run(state["phase"]), {name: state[name] for name in ("temperature", "waiting")}
+    for name, value in place.items():
+        Value(None, run[name].values.tolist()).check(f"relaxation explorer: {name} = {value!r}: must", value)
+    return run.sel(place)
+
+
 def derived_state(values: dict[str, Any]) -> dict[str, Any]:
-    """Every phase; a ValueError where the one chosen was not walked at this temperature or after this wait."""
-    stored = {name: _in_page(name) for name in PHASES}
-    for name, axis in zip(("temperature", "waiting"), stored[values["phase"]]["axes"], strict=True):
-        Value(None, axis["values"]).check(f"relaxation explorer: {name} = {values[name]!r}: must", values[name])
+    """Every phase, and numbers of the types that records have."""
+    walk(values)
     numbers = {"temperature": float(values["temperature"]), "waiting": int(values["waiting"])}
     # The free walk's MSD is 2Dt with D = μT/P_D.
-    return numbers | {"diffusion": walks.diffusion(1.0), "stored": stored}
+    return numbers | {"diffusion": walks.diffusion(1.0), "stored": {name: _in_page(name) for name in PHASES}}
 
 
 relaxation_page = ExplorerSpec(
@@ -90,4 +94,5 @@ Every initial condition's overlap and mean square displacement travel with the p
         f"Interactive relaxation of weights: {PHASES[state['phase']][0]}, temperature {state['temperature']:g}, "
         f"waiting time {state['waiting']}."
     ),
+    {"walk": walk},
 )

@@ -87,10 +87,6 @@ class Ruler {
     return Math.min(path + (forth ? this.jerks(turn) * forth : 0), n * stop);
   }
 
-  extensions() {
-    return Array.from({ length: this.n }, (_, i) => this.x[i + 1] - this.x[i]);
-  }
-
   advance(p, steps) {
     const { n, x, v, out, drag, bound, lo, hi } = this, h = STEP, { stop } = this.setting;
     const f = p.table_friction, c = p.shake_speed;
@@ -258,7 +254,7 @@ class Explorer extends Player {
   }
 
   draw() {
-    const p = this.parameters, { n, x } = this.subject, { fold, stop } = this.setting, u = this.subject.extensions();
+    const p = this.parameters, { n, x } = this.subject, { fold, stop } = this.setting, u = Array.from({ length: n }, (_, i) => x[i + 1] - x[i]);
     const mean = x[n] / n, slow = slowProfile(n, p.table_friction, mean, fold, stop);
     const uneven = this.compare(u, slow), fall = Math.max(...u.slice(1).map((v, i) => u[i] - v)), moved = mean > fold + 0.02;
     this.drawRuler(u, p);
@@ -312,5 +308,4 @@ class Explorer extends Player {
   }
 }
 
-const { render, startPages } = hosted(Explorer, "ruler", [...PHYSICS, "seed"]);
-export default { render };
+export default hosted(Explorer, "ruler", [...PHYSICS, "seed"]);

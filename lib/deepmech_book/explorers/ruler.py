@@ -14,8 +14,6 @@ from deepmech.core.random import stream_id
 from deepmech.simulators.folding_ruler import Pull, Ruler
 from deepmech_book.explorers.page import ANIMATION_PARAMS, ExplorerSpec, Value, animation_state
 
-__all__ = ["DT", "EXTENSION", "PRESETS", "RULER", "VALUES", "derived_state", "ruler_page", "specs_of"]
-
 VALUES = {
     "duration": Value(40, (20, 400, 10), "of the pull"),
     "jerk_speed": Value(0.0, (0.0, 4.0, 0.1), "as in :class:`~deepmech.simulators.folding_ruler.Pull`"),
@@ -71,4 +69,5 @@ same jerks.""",
         "Interactive folding ruler: {setting[n_pairs]} pairs, pulled for {duration}, jerks {jerk_speed:g}, "
         "shaking {shake_speed:g}, table friction {table_friction:g}."
     ).format_map,
+    {"specs": specs_of},
 )

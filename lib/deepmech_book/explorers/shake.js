@@ -89,10 +89,6 @@ class Explorer extends Player {
     return Math.max(epochs[0], share * epochs.at(-1));
   }
 
-  get outdated() {
-    return false;
-  }
-
   get remaining() {
     return Math.round(this.model.get("t_end") / ETA) - this.subject.steps;
   }
@@ -153,5 +149,4 @@ class Explorer extends Player {
   }
 }
 
-const { render, startPages } = hosted(Explorer, "shake", ["shake"]);
-export default { render };
+export default hosted(Explorer, "shake", ["shake"]);

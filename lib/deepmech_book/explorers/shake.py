@@ -10,8 +10,6 @@ from deepmech_book.explorers.page import ANIMATION_PARAMS, ExplorerSpec, Value, 
 from deepmech_book.sweeps.shipped import result
 from deepmech_book.sweeps.spring_block import in_time
 
-__all__ = ["FIG_3", "SLOPE", "STEP", "VALUES", "chain_settings", "derived_state", "shake_page"]
-
 FIG_3 = DIAGRAMS["A.3"]
 SLOPE = 0.4
 """Negative slope of the networks. The chain has as much less than the largest friction to the right."""

@@ -159,5 +159,4 @@ class Explorer extends View {
   }
 }
 
-const { render, startPages } = hosted(Explorer, "training", ["slope", "dropout", "learning_rate", "batch_size", "seed"]);
-export default { render };
+export default hosted(Explorer, "training", ["slope", "dropout", "learning_rate", "batch_size", "seed"]);

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from deepmech.core.random import stream_id
 from deepmech.data import load
+from deepmech.metrics.curvature import curvature
 from deepmech.trainers import MLP, Training, train
 from deepmech_book.analysis.spring_block.chains import DIAGRAMS
 from deepmech_book.explorers.page import SEED, SEEDS, ExplorerSpec, Value, key, quantise_int16
-
-__all__ = ["FIG_3", "MOST_DROPOUT", "SIZES", "VALUES", "derived_state", "library_run", "training_page"]
 
 FIG_3 = DIAGRAMS["A.3"]
 MOST_DROPOUT = 0.28
@@ -69,6 +69,15 @@ def derived_state(values: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def result(state: dict[str, Any]) -> xr.Dataset:
+    """The run so far: ``load_curve`` (epoch, layer), its ``curvature`` and the test ``accuracy`` (epoch)."""
+    epochs = range(len(state["curves"]))
+    curves = xr.DataArray(np.reshape(state["curves"], (len(epochs), -1 if epochs else len(SIZES) - 1)))
+    made = curves.rename(dim_0="epoch", dim_1="layer").assign_coords(epoch=epochs)
+    found = {"load_curve": made, "curvature": curvature(made), "accuracy": ("epoch", list(state["accuracy"]))}
+    return xr.Dataset(found, attrs={name: state[name] for name in VALUES if name not in ("epochs", "running")})
+
+
 training_page = ExplorerSpec(
     "training",
     "A network in training, beside the chain",
@@ -83,4 +92,5 @@ from the same start, with the same batches and dropout.""",
         "A small network to train: slope {slope:g}, dropout {dropout:g}, learning rate {learning_rate:g}, "
         "batches of {batch_size}."
     ).format_map,
+    {"result": result},
 )

@@ -70,11 +70,6 @@ export class View {
     this.root.dataset.width = this.width;
   }
 
-  /** Draw what has changed without any change of parameters or width. */
-  redraw() {
-    if (this.width) this.draw();
-  }
-
   get parameters() {
     return Object.fromEntries(this.watched.map((name) => [name, this.model.get(name)]));
   }
@@ -122,18 +117,17 @@ export function unpacked({ step, data, log }) {
 
 /** A model for pages without a kernel: the part of Jupyter's widget model that the component uses. */
 function localModel(state) {
-  const listeners = new Map();
-  const of = (event) => listeners.get(event) ?? listeners.set(event, new Set()).get(event);
+  const changes = new EventTarget();
   return {
     get: (name) => state[name],
     set(name, value) {
       if (Object.is(state[name], value)) return;
       state[name] = value;
-      for (const react of of(`change:${name}`)) react();
+      changes.dispatchEvent(new Event(`change:${name}`));
     },
     save_changes() {},
-    on: (event, react) => of(event).add(react),
-    off: (event, react) => of(event).delete(react),
+    on: (event, react) => changes.addEventListener(event, react),
+    off: (event, react) => changes.removeEventListener(event, react),
   };
 }
 
@@ -176,26 +170,21 @@ function addressed(kind, names, state) {
 }
 
 /**
- * How `Explorer` is shown: `render` for Jupyter, `startPages` for every element [data-deepmech-`kind`] of a page, where the
- * values `names` stand in the address.
+ * How `Explorer` is shown: Jupyter calls `render`; on a page without kernel it starts here in every element
+ * [data-deepmech-`kind`] that waits for it. The JSON inside is its state, of which the values `names` stand in the address.
  */
 export function hosted(Explorer, kind, names) {
-  function render({ model, el }) {
+  const mark = `data-deepmech-${kind}`, render = ({ model, el }) => {
     const explorer = new Explorer(model, el);
     return () => {
       for (const undo of explorer.cleanup) undo();
       explorer.root.remove();
     };
+  };
+  for (const el of globalThis.document?.querySelectorAll(`[${mark}]`) ?? []) {
+    const state = JSON.parse(el.querySelector("script").textContent);
+    el.removeAttribute(mark);
+    render({ model: addressed(kind, names, state), el });
   }
-
-  /** Start every explorer that waits on a page without kernel: its state is the JSON inside its element. */
-  function startPages() {
-    const mark = `data-deepmech-${kind}`;
-    for (const el of document.querySelectorAll(`[${mark}]`)) {
-      const state = JSON.parse(el.querySelector("script").textContent);
-      el.removeAttribute(mark);
-      render({ model: addressed(kind, names, state), el });
-    }
-  }
-  return { render, startPages };
+  return { render };
 }

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from deepmech.cli import TRUST, positive, say, see_this_folder, verb
+from deepmech.cli import positive, say, sweep_named, verb
 
 
 def commands(parsers: Any) -> None:
@@ -23,7 +23,7 @@ def commands(parsers: Any) -> None:
     add("--whole", action="store_true", help="dear cells wholly, also where a part of each would do")
     add("--minutes", type=float, help="go round all results with other cells until the time is up")
     add("--accept", action="store_true", help="note also what differs more than was ever seen, if its function may")
-    add("--trust", **TRUST, help="may be called although only a result names it; see SECURITY.md")
+    add("--sweep", metavar="MODULE:NAME", help="the sweep of results that are not the book's: only it is called")
 
     add = verb(parsers, "ship", _ship, "write a finished sweep as one file, with its entry in the record")
     add("store", metavar="STORE", help="the folder of deepmech sweep --store")
@@ -33,12 +33,10 @@ def commands(parsers: Any) -> None:
 def _verify(options: argparse.Namespace) -> int:
     from deepmech_book.sweeps.verification import verify_all
 
-    if options.trust:
-        see_this_folder()
     paths = [path for given in options.paths or [""] for path in _results(given)]
     summary, passed = verify_all(
         paths, n=options.cells, seed=options.seed, whole=options.whole, minutes=options.minutes, accept=options.accept,
-        trust=options.trust, say=say,
+        sweep=sweep_named(options.sweep) if options.sweep else None, say=say,
     )  # fmt: skip
     sys.stdout.write(f"{summary}\n")
     return 0 if passed else 1

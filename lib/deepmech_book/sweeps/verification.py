@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import secrets
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ def verify(
     seed: int | None = None,
     whole: bool = False,
     minutes: float | None = None,
-    trust: Collection[str] = (),
+    sweep: Sweep | None = None,
     accept: bool = False,
 ) -> Iterator[Report]:
     """Compute randomly chosen cells again, compare them with what is stored, and note in the record what passed.
@@ -44,7 +44,8 @@ def verify(
 
     With ``minutes`` it goes round the results in random order, each time with other cells, until the time is up. In a
     round each result has the same share of it; where that is less than a cell takes, one is drawn in some rounds only.
-    The other arguments are the options of ``deepmech verify``; ``trust`` is as for :meth:`.Sweep.from_json`.
+    The other arguments are the options of ``deepmech verify``; of results that are not the book's, only ``sweep`` is
+    computed.
     A difference is no error: see :attr:`Report.passed`.
     """
     specs.check_int("verify: n", n)
@@ -53,7 +54,7 @@ def verify(
     files = files_at(path)
     if minutes is None:
         for file in files:
-            yield _verify(file, n, seed, whole, trust, accept)
+            yield _verify(file, n, seed, whole, sweep, accept)
         return
     end, share = time.monotonic() + 60 * minutes, 60 * minutes / len(files)
     entries = {file: _entry(file) for file in files}
@@ -67,7 +68,7 @@ def verify(
             # Of dear cells a share is less than one, and one is taken as often as that says.
             count = min(int(share / costs[files[i]] + chances[i]), entries[files[i]]["of"])
             if count and count * costs[files[i]] <= end - time.monotonic():
-                yield _verify(files[i], count, None, whole, trust, accept)
+                yield _verify(files[i], count, None, whole, sweep, accept)
 
 
 def _entry(file: Path) -> dict[str, Any]:
@@ -78,12 +79,14 @@ def _entry(file: Path) -> dict[str, Any]:
     return {"of": sweep.n_cells, "seconds": load(sweep, file).attrs["wall_seconds"] / sweep.n_cells}
 
 
-def _verify(file: Path, n: int, seed: int | None, whole: bool, trust: Collection[str], accept: bool) -> Report:
+def _verify(file: Path, n: int, seed: int | None, whole: bool, named: Sweep | None, accept: bool) -> Report:
     store = file.is_dir()
     entry = {} if store else record.read_entry(file)
     try:
         dataset = load(sweep_at(file), file) if store else read_netcdf(file)
-        sweep = sweep_of(dataset, trust)
+        sweep = sweep_of(dataset)
+        if named is not None and named.key == sweep.key:
+            sweep = replace(sweep, from_file=False)
         sweep.function()
     except (OSError, KeyError, ValueError) as error:
         raise StaleError(f"{file}: cannot be verified: {error}") from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import xarray as xr
@@ -45,12 +45,11 @@ class PowerLaw(Spec):
     2.0
     """
 
+    CHECKS: ClassVar = {"scale": specs.between(), "exponent": specs.between(), "offset": specs.between()}
+
     scale: Number
     exponent: Number
     offset: Number = 0.0
-
-    def __post_init__(self) -> None:
-        self.check_numbers("scale", "exponent", "offset")
 
     @staticmethod
     def flat(scale: Any, exponent: Any, offset: Any) -> tuple[Rate, Rate]:
@@ -183,6 +182,11 @@ class ElasticSDE(Spec):
     [-0.5, 0.0, 1.0]
     """
 
+    CHECKS: ClassVar = {
+        "noise": specs.not_negative(),
+        "label_mixing": specs.between(0, np.nextafter(1, 2), "between 0 and 1 (a fraction of labels)"),
+    }
+
     intra: Effect = 1.0
     inter: Effect = 0.0
     n_classes: int = 2
@@ -212,16 +216,15 @@ class ElasticSDE(Spec):
         for field in ("intra", "inter"):
             value = getattr(self, field)
             if not isinstance(value, PowerLaw):
-                self.check_numbers(field)
+                specs.check_each(f"ElasticSDE.{field}", value, specs.between())
             if is_table(value):
                 t = np.asarray(value["time"], float)
                 rises = len(t) > 1 and bool(np.all(np.diff(t) > 0))
                 self.check(field, rises, "tabulated at two or more rising times")
-        self.check_not_negative("noise")
+        super().__post_init__()
         if self.class_weights is not None:
             allowed = f"{k} positive numbers that add up to 1"
             self._check_table("class_weights", (k,), allowed, lambda w: (w > 0).all() and abs(w.sum() - 1) < 1e-9)
-        self.check_between("label_mixing", 0, np.nextafter(1, 2), "between 0 and 1 (a fraction of labels)")
         self.grid()
 
     def _check_table(

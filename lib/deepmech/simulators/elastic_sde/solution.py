@@ -16,7 +16,7 @@ from scipy.linalg import expm
 from scipy.special import comb, log_ndtr
 
 from deepmech.core import specs
-from deepmech.core.labels import Number, ParameterGrid, with_attrs
+from deepmech.core.labels import Number, ParameterGrid, labelled, with_attrs
 from deepmech.core.provenance import attributes
 from deepmech.core.random import Stream
 from deepmech.core.specs import encode
@@ -267,15 +267,11 @@ def to_dataset(
     seed: int | str = "none", **variables: tuple[Any, ...],
 ) -> xr.Dataset:  # fmt: skip
     """The result of a run that ``began`` then: variables by name, each its values over members and its other axes."""
-    made = xr.Dataset(
-        {name: grid.unflatten(values, *axes) for name, (values, *axes) in variables.items()},
-        {**grid.coords, "time": times},
-        attributes(
-            spec=json.dumps(encode({**model.to_json(), **(setting or {})})),
-            seed=seed,
-            wall_seconds=time.perf_counter() - began,
-        ),
-    )
+    spec = json.dumps(encode({**model.to_json(), **(setting or {})}))
+    words = ATTRS | {name: (*ATTRS[name], *axes) for name, (_, *axes) in variables.items()}
+    rows = {name: values for name, (values, *_) in variables.items()}
+    attrs = attributes(spec=spec, seed=seed, wall_seconds=time.perf_counter() - began)
+    made = labelled(grid, rows, words, {"time": times}, attrs)
     counted = ("run", "class", "sample", "feature")
     return with_attrs(made.assign_coords({d: np.arange(n) for d, n in made.sizes.items() if d in counted}), ATTRS)
 
@@ -425,7 +421,7 @@ def critical_strength(n_classes: int, label_noise: Number = 0.0) -> Any:
     (1.5, 6.0, inf)
     """
     specs.check_int("critical_strength: n_classes", n_classes, 2, 2**53)
-    specs.check_numbers("critical_strength", label_noise=label_noise)
+    specs.check_each("critical_strength.label_noise", label_noise, specs.between())
     kept = 1 - label_noise * n_classes / (n_classes - 1)
     if isinstance(kept, xr.DataArray):
         return xr.where(kept > 1e-12, n_classes / 2 / kept.where(kept > 1e-12, 1.0), np.inf)

@@ -9,7 +9,7 @@ strength ε̄ a block rests where the friction law passes no force on average, E
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import xarray as xr
@@ -21,15 +21,18 @@ from deepmech.core.specs import Spec
 
 #: What results hold, and in what units: pure numbers, as the parameters are.
 ATTRS = {
-    "position": ("position $x_\\ell$", "1"),
-    "load_curve": ("load $D_\\ell$", "1"),
-    "force": ("force on the last spring", "1"),
-    "elastic_energy": ("elastic energy", "1"),
+    "position": ("position $x_\\ell$", "1", "run", "time", "block"),
+    "load_curve": ("load $D_\\ell$", "1", "run", "time", "block"),
+    "force": ("force on the last spring", "1", "run", "time"),
+    "elastic_energy": ("elastic energy", "1", "run", "time"),
     "n_moving": ("number of blocks that move", "1"),
     "run": ("run", "1"),
     "time": ("time", "1"),
     "block": ("block $\\ell$", "1"),
 }
+
+
+MAGNITUDE = specs.not_negative("zero or positive (it is a magnitude)")
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +71,11 @@ class Chain(Spec):
     2
     """
 
+    CHECKS: ClassVar = {
+        "stiffness": specs.positive(), "target": specs.positive(), "damping": specs.positive(),
+        "friction_right": MAGNITUDE, "friction_left": MAGNITUDE, "noise": MAGNITUDE, "noise_bar": MAGNITUDE,
+    }  # fmt: skip
+
     n_blocks: int = 7
     stiffness: Number = 1.0
     target: Number = 1.0
@@ -87,26 +95,14 @@ class Chain(Spec):
                 f"Chain.noise = {self.noise!r}, Chain.noise_bar = {self.noise_bar!r}: {both} given; give exactly one "
                 "(noise=0.0 for a quiet chain). They are related by noise_bar = noise / sqrt(dt)"
             )
-        strength = "noise" if self.noise is not None else "noise_bar"
-        magnitude = "zero or positive (it is a magnitude)"
-        self.check_positive("stiffness", "target", "damping")
-        self.check_not_negative("friction_right", "friction_left", strength, allowed=magnitude)
-        self.grid()  # clashing labels are found here
+        super().__post_init__()
+        if self.labelled_fields():
+            self.grid()  # clashing labels are found here
 
     def grid(self, **more: Number) -> ParameterGrid:
         """All numbers of the chain (and of ``more``) broadcast to one flat grid; noise under its own name."""
-        strength = {"noise": self.noise} if self.noise is not None else {"noise_bar": self.noise_bar}
-        return align(
-            "Chain",
-            ATTRS,
-            stiffness=self.stiffness,
-            target=self.target,
-            friction_right=self.friction_right,
-            friction_left=self.friction_left,
-            damping=self.damping,
-            **strength,
-            **more,
-        )
+        fields = {name: getattr(self, name) for name in self.CHECKS}
+        return align("Chain", ATTRS, **{name: value for name, value in fields.items() if value is not None}, **more)
 
     def noise_bar_at(self, dt: float) -> Number:
         """ε̄ = ε/√η for steps of length ``dt``: the force noise of one step."""
@@ -307,5 +303,5 @@ def elastic_energy(position: xr.DataArray, stiffness: Number) -> xr.DataArray:
     if not isinstance(position, xr.DataArray) or "block" not in position.dims:
         specs.raise_invalid("elastic_energy: position", position, "a labelled array with a dimension 'block'")
     (position,) = specs.check_arrays("elastic_energy", position=position)
-    specs.check_numbers("elastic_energy", stiffness=stiffness)
+    specs.check_each("elastic_energy.stiffness", stiffness, specs.between())
     return 0.5 * stiffness * (position.diff("block") ** 2).sum("block")

@@ -12,12 +12,12 @@ import xarray as xr
 from tqdm import tqdm
 
 from deepmech.core import specs
-from deepmech.core.labels import Number, ParameterGrid, with_attrs
+from deepmech.core.labels import Number, ParameterGrid, labelled
 from deepmech.core.provenance import attributes, cores
 from deepmech.core.random import Stream, stream_id
 from deepmech.core.specs import encode
 from deepmech.simulators.spring_block import kernels
-from deepmech.simulators.spring_block.chain import ATTRS, Chain, averaged_friction_force, elastic_energy
+from deepmech.simulators.spring_block.chain import ATTRS, Chain, averaged_friction_force
 
 Order = Literal["first", "second", "langevin"]
 LEAST_TRUNCATION = 1e-3
@@ -172,11 +172,8 @@ def _prepare(
     bound = truncation is None or (specs.is_real(truncation) and truncation >= LEAST_TRUNCATION)
     allowed = f"at least {LEAST_TRUNCATION} standard deviations (numbers beyond it are drawn anew), or None"
     specs.check("simulate: truncation", truncation, bound, allowed)
-    specs.check_numbers("simulate", noise_decay=decay)
+    specs.check_each("simulate: noise_decay", decay, specs.not_negative("zero or positive, and finite"))
     grid = chain.grid(noise_decay=decay)
-    tau = grid.flat["noise_decay"]
-    fades = bool(np.all(np.isfinite(tau)) and np.all(tau >= 0))
-    specs.check("simulate: noise_decay", decay, fades, "zero or positive, and finite")
     limit, where = stability_bound(chain, order)
     stable = f"at most {limit:.6g}, beyond which the {order}-order steps are unstable ({where})"
     specs.check("simulate: dt", dt, dt <= limit, stable)
@@ -223,20 +220,18 @@ def _dataset(
     chain: Chain, grid: ParameterGrid, x: np.ndarray, times: np.ndarray, setting: dict[str, Any], began: float,
     **origin: Any,
 ) -> xr.Dataset:  # fmt: skip
-    coords = {**grid.coords, "run": np.arange(x.shape[1]), "time": times, "block": np.arange(chain.n_blocks + 2)}
-    position = xr.DataArray(
-        x.reshape(grid.shape + x.shape[1:]), dims=(*grid.dims, "run", "time", "block"), coords=coords
-    )
-    load = chain.target - position
-    variables = {
-        "position": position,
-        "load_curve": load.transpose(*position.dims),
-        "force": chain.stiffness * load.sel(block=chain.n_blocks, drop=True),
-        "elastic_energy": elastic_energy(position, chain.stiffness),
-    }
+    x = np.ascontiguousarray(x)
+    k, y = (np.asarray(grid.flat[name], float)[:, None, None] for name in ("stiffness", "target"))
+    load = y[..., None] - x
+    rows = {
+        "position": x, "load_curve": load, "force": k * load[..., -2],
+        "elastic_energy": 0.5 * k * (np.diff(x) ** 2).sum(-1),
+    }  # fmt: skip
+    coords = {"run": np.arange(x.shape[1]), "time": times, "block": np.arange(x.shape[-1])}
     spec = json.dumps(encode({**chain.to_json(), **setting}))
-    attrs = attributes(spec=spec, wall_seconds=time.perf_counter() - began, **origin)
-    return with_attrs(xr.Dataset(variables, attrs=attrs), ATTRS)
+    return labelled(
+        grid, rows, ATTRS, coords, attributes(spec=spec, wall_seconds=time.perf_counter() - began, **origin)
+    )
 
 
 def _run_on_cores(

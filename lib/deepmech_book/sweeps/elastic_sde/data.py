@@ -40,11 +40,6 @@ def images(
     Another ``seed`` makes other images. With ``replacement`` samples are drawn from all of a class, each one as often
     as it comes, as the authors' program does with photographs; otherwise they are the first ones. Pixels of GEOMNIST
     are left as they are drawn; those of CIFAR-10 are moved to [-1, 1], as is usual for this network.
-
-    Examples
-    --------
-    >>> images("geomnist", 2, 10, 5).x_train.shape
-    (20, 1024)
     """
     if dataset not in SETTINGS:
         raise ValueError(f"images: dataset = {dataset!r}: must be one of {', '.join(SETTINGS)}")

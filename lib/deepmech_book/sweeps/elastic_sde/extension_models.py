@@ -112,21 +112,8 @@ def fit(means: xr.DataArray, rule: str, *, first: Sequence[xr.Dataset] = ()) -> 
     :data:`PULLED`, and with the constants of the models ``first`` (simpler ones, which the model contains), from the
     effects that fit the slopes of the means and from those of Eq. 11; the best end is kept.
 
-    Parameters
-    ----------
-    means : dims (time, class, logit), evenly spaced in time.
-    rule : one of :data:`RULES`.
-
-    Returns
-    -------
-    Dataset
-        ``intra``, ``inter`` (time), per unit of time; ``path`` (time, class, logit); ``share`` (pull, direction),
-        p_l^j; ``factor`` (class, other); ``cost``, the root mean square distance.
-
-    Raises
-    ------
-    ValueError
-        If there is no such rule, or paths run away from where they begin.
+    Gives ``intra``, ``inter`` (time), per unit of time; ``path`` (time, class, logit); ``share`` (pull, direction),
+    p_l^j; ``factor`` (class, other); ``cost``, the root mean square distance. Times are evenly spaced.
     """
     if rule not in RULES:
         raise ValueError(f"fit: rule = {rule!r}: must be one of {', '.join(RULES)}")
@@ -226,17 +213,9 @@ def halves(groups: xr.DataArray, split: int) -> tuple[xr.DataArray, xr.DataArray
 def compare(groups: xr.DataArray, split: int, rules: Sequence[str] = RULES) -> xr.Dataset:
     """Models fitted to one half of the trials, measured on the other half.
 
-    Parameters
-    ----------
-    groups : dims (group, time, class, logit), from :func:`begins` on.
-    split : which random halves.
-
-    Returns
-    -------
-    Dataset
-        ``distance`` (model, norm, time), the mean over classes of RD_k (Eq. D.21) in both norms; ``share`` (rule, pull,
-        direction); ``factor`` (rule, class, other). Beside the models are "other trials", the first half itself, and
-        "unmoved", its first value.
+    Gives ``distance`` (model, norm, time), the mean over classes of RD_k (Eq. D.21) in both norms; ``share`` (rule,
+    pull, direction); ``factor`` (rule, class, other). Beside the models are "other trials", the first half itself, and
+    "unmoved", its first value.
     """
     own, other = halves(groups, split)
     models = fit_all(own, rules)
@@ -259,12 +238,7 @@ def compare(groups: xr.DataArray, split: int, rules: Sequence[str] = RULES) -> x
 
 
 def fits(of: str) -> Sweep:
-    """:func:`compare` of a stored result of networks for ten halves of its trials, as a sweep.
-
-    Parameters
-    ----------
-    of : name of the result: ``"elastic-geomnist"`` or ``"elastic-cifar"``.
-    """
+    """:func:`compare` of a stored result ("elastic-geomnist", "elastic-cifar") for ten halves of its trials."""
     source, cells = networks.as_published(of.removeprefix("elastic-")), {"split": over("split", range(10))}
     return Sweep(f"{of}-models", "elastic_sde.extension_models", cells, {"of": of}, version=2, data=source.key)
 

@@ -38,50 +38,23 @@ def trials(
     n_trials: int = 100,
     label_error: Sequence[float] | float = 0.0,
     per_class: Sequence[int] | int | None = None,
-    validation: Sequence[int] | None = None,
-    first_seed: Sequence[int] | int = 0,
+    validation: Sequence[int] | None = None,  # samples per class for each of ``per_class``
+    first_seed: Sequence[int] | int = 0,  # seeds of trials from it on
     iterations: int | None = None,
-    thin: int = 20,
-    coarse: int = 200,
-    n_checks: int = 11,
-    moments: int = 0,
-    rare: Sequence[tuple[int, float]] | None = None,
+    thin: int = 20,  # iterations averaged into one for class means
+    coarse: int = 200,  # likewise for spreads and groups of trials
+    n_checks: int = 11,  # how often validation is measured, from before the first step to after the last
+    moments: int = 0,  # iterations, evenly spread, at which every trial's own logits are kept
+    rare: Sequence[tuple[int, float]] | None = None,  # (class, ratio): it is drawn so many times less often
     learning_rate: Sequence[float] | float | None = None,
     draws: int | None = None,
     replacement: bool = False,
 ) -> Sweep:
-    """A grid of configurations, each trained in ``n_trials`` independent trials, as a sweep.
+    """A grid of configurations, each trained in ``n_trials`` independent trials, as a sweep; a sequence varies.
 
-    Parameters
-    ----------
-    name : of the sweep: letters, digits and dashes.
-    dataset : ``"geomnist"``, ``"geomnist-independent"``, ``"cifar10"`` or ``"cifar10-jpeg"``; step size, iterations and
-        samples per class follow the authors' scripts (:data:`SETTINGS`) unless given.
-    validation : validation samples per class for each of ``per_class``, instead of one number for all.
-    n_trials : a multiple of :data:`GROUP`, or less than it.
-    label_error, per_class, first_seed : one value, or several to vary over. Seeds of trials are ``first_seed`` and up:
-        another one gives other trials.
-    iterations : steps of a trial.
-    thin, coarse : iterations averaged into one for class means, and for spreads and groups of trials; both divide
-        ``iterations``.
-    n_checks : how often validation loss and accuracy are measured, from before the first step to after the last.
-    moments : iterations, evenly spread, at which every trial's own logits are kept; 0 for none.
-    rare : pairs (class, ratio): in each configuration one class is drawn so many times less often than every other.
-        They vary along the dimension ``case``, named "class, 1:ratio".
-    learning_rate : one step size or several instead of the authors'.
-    draws : into so many groups trials are dealt, each with images and wrong labels of its own, so that intervals over
-        groups cover both. Without it all trials share one set, in groups of :data:`GROUP`.
-    replacement : samples are drawn with replacement; see :func:`.data.images`.
-
-    Returns
-    -------
-    Sweep
-        For :func:`.shipped.result`; see :func:`train_cells` for its variables.
-
-    Examples
-    --------
-    >>> trials("doc", label_error=[0.0, 0.5], n_trials=5, iterations=400).grid.shape
-    (2,)
+    Step size, iterations and samples per class follow the authors' scripts unless given. Into so many ``draws`` trials
+    are dealt, each with images and wrong labels of its own, so that intervals over groups cover both; without it all
+    trials share one set, in groups of :data:`GROUP`.
     """
     if dataset not in SETTINGS:
         raise ValueError(f"trials: dataset = {dataset!r}: must be one of {', '.join(SETTINGS)}")
@@ -137,30 +110,7 @@ def trials(
 def as_published(which: str, **changed: Any) -> Sweep:
     """One of the configurations that the figures of paper B show, at the authors' scale: 100 trials unless said.
 
-    Parameters
-    ----------
-    which : ``"geomnist"``: without wrong labels, 3,000 samples per class (Figs. 1, 3, 5, D.1, D.7 … D.10);
-        ``"corruption"``: p_err from 0 to 0.8, ten trials on each of ten draws of images and labels (Figs. 4, D.2, D.5,
-        D.6); ``"corruption-draws"``: half and two thirds of the labels wrong, a hundred trials on each of ten draws,
-        with class means of each draw as fine as those of all (Fig. 4(c)); ``"corruption-independent"``: as
-        ``"corruption"`` on the harder variant of GEOMNIST, five draws; ``"sizes"``: samples per class, each with two
-        sets of 50 trials (Fig. D.3);
-        ``"cifar"``, ``"cifar-2"``: three and two classes of CIFAR-10 (Figs. 1, 3, 5, D.4, D.8, D.9), 5,000 images of
-        each as in the text; ``"cifar-program"``, ``"cifar-program-2"``: likewise, 2,000 drawn with replacement as in
-        the authors' program, ten trials on each of ten draws; ``"cifar-sizes"``: as ``"sizes"`` (Fig. D.3);
-        ``"geomnist-long"``, ``"corruption-long"``: ten times as many iterations, as the text says, 20 trials, and 6 on
-        each of five draws;
-        ``"imbalance"``: balanced, and each class drawn 2, 4 and 8 times less often than the others (App. E), 40 trials;
-        ``"cifar-text"``, ``"cifar-text-2"``: three and two classes, 300,000 iterations at a step of 0.005, as the text
-        says, 6 trials.
-    changed : arguments of :func:`trials` that shall differ from that. The result ships if none does.
-
-    Examples
-    --------
-    >>> as_published("corruption").grid.shape
-    (10,)
-    >>> as_published("corruption", n_trials=100).key == as_published("corruption").key
-    True
+    What is ``changed`` are arguments of :func:`trials`; the result ships if nothing is.
     """
     jpeg: dict[str, Any] = {"dataset": "cifar10-jpeg", "thin": 10, "coarse": 300}
     text: dict[str, Any] = {"iterations": 300_000, "thin": 3000, "coarse": 3000, "n_trials": 1, "n_checks": 11}
@@ -170,19 +120,29 @@ def as_published(which: str, **changed: Any) -> Sweep:
     sizes: dict[str, Any] = {"per_class": SAMPLE_SIZES, "first_seed": (0, 1000), "n_checks": 1}
     long: dict[str, Any] = {"iterations": 100_000, "thin": 200, "coarse": 2000, "n_trials": 20}
     options: dict[str, dict[str, Any]] = {
+        # Without wrong labels, 3,000 samples per class: Figs. 1, 3, 5, D.1, D.7 to D.10.
         "geomnist": {"per_class": 3000, "thin": 1, "moments": 101},
+        # Ten trials on each of ten draws of images and labels: Figs. 4, D.2, D.5, D.6.
         "corruption": wrong | {"draws": 10},
+        # Class means of each draw as fine as those of all: Fig. 4(c).
         "corruption-draws": {"label_error": (0.5, 2 / 3), "n_trials": 1000, "draws": 10, "coarse": 20, "n_checks": 2},
+        # On the harder variant of GEOMNIST.
         "corruption-independent": wrong | {"dataset": "geomnist-independent", "n_trials": 50, "draws": 5},
+        # Each with two sets of trials: Fig. D.3.
         "sizes": sizes | {"validation": VALIDATION_SIZES, "n_trials": 50},
+        # 5,000 images of each class as in the text: Figs. 1, 3, 5, D.4, D.8, D.9.
         "cifar": jpeg | {"moments": 101},
         "cifar-2": jpeg | {"n_classes": 2},
+        # 2,000 drawn with replacement, as in the authors' program.
         "cifar-program": jpeg | drawn,
         "cifar-program-2": jpeg | drawn | {"n_classes": 2},
         "cifar-sizes": jpeg | sizes | {"thin": 60, "coarse": 600, "n_trials": 50},
+        # Ten times as many iterations, as the text says.
         "geomnist-long": long | {"per_class": 3000},
         "corruption-long": long | wrong | {"n_trials": 30, "draws": 5},
+        # App. E.
         "imbalance": {"rare": RARE, "n_checks": 3, "thin": 50, "n_trials": 40},
+        # 300,000 iterations at a step of 0.005, as the text says.
         "cifar-text": jpeg | text,
         "cifar-text-2": jpeg | text | {"n_classes": 2},
     }
@@ -211,39 +171,26 @@ def _first_group(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
 def train_cells(cells: xr.Dataset, **fixed: Any) -> xr.Dataset:
     """Train all trials of each configuration; a cell's keys and ``fixed`` are parameters of :func:`trials`.
 
-    Returns
-    -------
-    Dataset
-        Over ``cell`` and
+    - ``mean`` (time, class, logit): mean logits of the samples drawn with a label, over trials and blocks of ``thin``
+      iterations, NaN where nobody drew it; ``mean_true``: by the samples' true class;
+    - ``count`` (time, class): how many samples that is, by label;
+    - ``spread`` (slow_time, class, logit): standard deviation of single logits in blocks of ``coarse`` iterations;
+    - ``group_mean``, ``group_mean_true`` (group, slow_time, class, logit): as ``mean`` and ``mean_true``, of
+      :data:`GROUP` trials each, or of those that share a draw;
+    - ``loss`` (time): mean training loss; ``accuracy`` (time): share of samples whose largest logit is their label's,
+      both before the sample's own step;
+    - ``validation_loss``, ``validation_accuracy`` (trial, at_iteration);
+    - with ``moments``: ``logits`` (trial, moment, logit), ``label`` (trial, moment) of single samples;
+    - ``left_out``: trials that diverged. They are in no sum and no mean; their own validation and logits are NaN.
 
-        - ``mean`` (time, class, logit): mean logits of the samples drawn with a label, over trials and blocks of
-          ``thin`` iterations, NaN where nobody drew it; ``mean_true``: by the samples' true class;
-        - ``count`` (time, class): how many samples that is, by label;
-        - ``spread`` (slow_time, class, logit): standard deviation of single logits in blocks of ``coarse`` iterations;
-        - ``group_mean``, ``group_mean_true`` (group, slow_time, class, logit): as ``mean`` and ``mean_true``, of
-          :data:`GROUP` trials each, or of those that share a draw;
-        - ``loss`` (time): mean training loss; ``accuracy`` (time): share of samples whose largest logit is their
-          label's, both before the sample's own step;
-        - ``validation_loss``, ``validation_accuracy`` (trial, at_iteration);
-        - with ``moments``: ``logits`` (trial, moment, logit), ``label`` (trial, moment) of single samples.
-
-        - ``left_out``: trials that diverged. They are in no sum and no mean; their own validation and logits are NaN
-          from there on.
-
-        ``time`` is the middle of a block, in iterations. Numbers are rounded to :data:`BITS` bits, so that they pack.
+    ``time`` is the middle of a block, in iterations. Numbers are rounded to :data:`BITS` bits, so that they pack.
     """
     parts = [_configuration(**{**fixed, **cell}) for cell in to_records(cells)]
     return xr.concat(parts, "cell").assign_attrs(device="cpu", dtype=fixed["dtype"])
 
 
 def unequal(n_classes: int, rare: int, ratio: float) -> list[float]:
-    """Probabilities of classes of which one is drawn ``ratio`` times less often than every other.
-
-    Examples
-    --------
-    >>> unequal(3, 0, 2.0)
-    [0.2, 0.4, 0.4]
-    """
+    """Probabilities of classes of which one is drawn ``ratio`` times less often than every other."""
     if not 0 <= rare < n_classes or not ratio > 0:
         raise ValueError(
             f"unequal: rare = {rare!r}, ratio = {ratio!r}: a class from 0 to {n_classes - 1}, a ratio above 0"

@@ -15,35 +15,9 @@ def tabulated_paths(
 ) -> np.ndarray:
     """Solution of x' = (α(t) M_α + β(t) M_β) x at evenly spaced times, α and β linear in between (paper B, Eq. 6).
 
-    Parameters
-    ----------
-    parts : (ndarray, ndarray)
-        M_α and M_β, (d, d) each: :func:`~deepmech.simulators.elastic_sde.drift_matrix` for what multiplies α and β.
-    intra, inter : (T,), effects at the times, per unit of time. They, or the parts, may be complex: an imaginary step
-        of 1e-30 in a parameter gives the path's derivative by it to rounding.
-    start : array_like
-        x at the first time, d numbers in any shape.
-    step : float
-        From one time to the next.
-    substeps : int
-        Runge–Kutta steps within one; the error falls with their fourth power.
-
-    Returns
-    -------
-    ndarray
-        (T, \\*start.shape).
-
-    Raises
-    ------
-    ValueError
-        For shapes that do not fit.
-
-    Examples
-    --------
-    >>> m = np.eye(1)
-    >>> path = tabulated_paths((m, 0 * m), [1.0, 1.0], [0.0, 0.0], [1.0], step=1.0, substeps=8)
-    >>> bool(abs(path[-1, 0] - np.e) < 1e-4)
-    True
+    ``parts`` are M_α and M_β; from one time to the next there are ``substeps`` Runge–Kutta steps, whose error falls
+    with their fourth power. Effects and parts may be complex: an imaginary step of 1e-30 in a parameter gives the
+    path's derivative by it to rounding.
     """
     try:
         given = [np.asarray(z) for z in (intra, inter, start, *parts)]

@@ -7,14 +7,13 @@ A step of gradient descent on a sample x' with label l moves the logits of anoth
 to first order in the step size η; p are the probabilities that the network gives. :func:`measure_cells` trains the
 networks of :func:`.elastic_sde.networks.as_published` over again, stops at times evenly spread, and keeps means of
 these moves by class.
-:func:`~deepmech_book.analysis.elastic_sde.effects.real_effects` says what they are in the words of the I- and the
+:func:`~deepmech_book.beyond.tangent_kernel.real_effects` says what they are in the words of the I- and the
 L-model. :func:`step_cells` takes whole steps in place of kernels, curvature included.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -22,41 +21,18 @@ import torch
 import xarray as xr
 from torch.func import functional_call, jacrev, vmap
 
-from deepmech.core.labels import over
 from deepmech.core.random import Stream
-from deepmech.sweeps import Sweep, to_records
+from deepmech.sweeps import to_records
 from deepmech.trainers.engines.compiled.lenet import CompiledLeNet, padded
 from deepmech.trainers.lenet import initial_weights, sample_indices
 from deepmech.trainers.modules import LeNet
 from deepmech.trainers.run import settled
-from deepmech_book.sweeps.elastic_sde.data import SETTINGS, fingerprint, images
+from deepmech_book.sweeps.elastic_sde.data import SETTINGS, images
 from deepmech_book.sweeps.elastic_sde.networks import GROUP, rounded
 from deepmech_book.sweeps.policy import verification_policy
 
 EXPERIMENT = "elastic networks"
 """That of the networks whose logits the other pages use: the same seeds are the same networks."""
-
-
-def kernel_sweep(dataset: str = "geomnist", n_trials: int = 100) -> Sweep:
-    """Kernels of the trials on the page on effects, measured 41 times between eight samples of each class.
-
-    Three classes of 3,000 training samples each; ``n_trials``, a multiple of ten, have the seeds from 0. What is looked
-    at are validation samples, drawn for each trial. Class means of the samples trained on are kept in blocks of 50
-    iterations.
-
-    Examples
-    --------
-    >>> kernel_sweep("geomnist", 20).grid.shape
-    (2,)
-    """
-    if n_trials < GROUP or n_trials % GROUP:
-        raise ValueError(f"tangent-kernel: n_trials = {n_trials!r}: must be a multiple of {GROUP}")
-    n = SETTINGS[dataset].iterations
-    which = {"n_classes": 3, "training_samples": 3000, "validation": SETTINGS[dataset].validation}
-    how = {"iterations": n, "every": n // 40, "per_class": 8, "thin": 50}
-    cells = {"group": over("group", range(n_trials // GROUP))}
-    data, fixed = fingerprint(dataset, *which.values()), {"dataset": dataset, **which, **how}
-    return Sweep(f"tangent-kernel-{dataset}", "elastic_sde.tangent_kernel", cells, fixed, data=data)
 
 
 def _first_times(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
@@ -71,18 +47,12 @@ def measure_cells(
 ) -> xr.Dataset:
     """Train ten trials for each ``group`` and measure their kernels on the way; ``which`` as for :func:`groups`.
 
-    Returns
-    -------
-    Dataset
-        Over ``cell``, means over the trials of the group:
-
-        - ``kernel`` (time, class, other): trace of Θ over logits, divided by their number, mean over pairs of different
-          samples of the two classes;
-        - ``move`` (time, class, trained, logit): how much a step on a sample of the class ``trained`` moves the logits
-          of those of a class, mean over such pairs; ``move_frozen``: by the kernels of the initial weights;
-        - ``logits`` (time, class, logit): mean logits of these samples;
-        - ``mean`` (block, class, logit): mean logits of the samples about to be trained on, in blocks of ``thin``
-          iterations.
+    - ``kernel`` (time, class, other): trace of Θ over logits, divided by their number, mean over pairs of different
+      samples of the two classes;
+    - ``move`` (time, class, trained, logit): how much a step on a sample of the class ``trained`` moves the logits of
+      those of a class, mean over such pairs; ``move_frozen``: by the kernels of the initial weights;
+    - ``logits`` (time, class, logit): mean logits of these samples;
+    - ``mean`` (block, class, logit): mean logits of the samples about to be trained on, in blocks of ``thin``.
     """
     at, rows = np.arange(0, iterations + 1, every), []
     for group in groups(cells, at, per_class, **which):
@@ -117,11 +87,8 @@ def groups(
 class Trial:
     """A network of paper B's that is stopped on its way; :meth:`stops` trains it.
 
-    Attributes
-    ----------
-    engine : where it is now.
-    chosen : the validation samples between which it is measured, ``per_class`` of each class, sorted by class.
-    label, log : what was trained on in each iteration, and the logits just before.
+    It is measured between the validation samples ``chosen``, ``per_class`` of each class, sorted by class; ``label``
+    and ``log`` are what was trained on in each iteration, and the logits just before.
     """
 
     def __init__(self, seed: int, data: Any, rate: float, at: np.ndarray, per_class: int) -> None:
@@ -135,13 +102,7 @@ class Trial:
         self.chosen = np.concatenate(few)
 
     def stops(self) -> Iterator[None]:
-        """Train from one of the times ``at`` to the next.
-
-        Raises
-        ------
-        FloatingPointError
-            If it has diverged.
-        """
+        """Train from one of the times ``at`` to the next."""
         x, y = padded(self.data.x_train, self.data.shape[0], "float32"), self.data.y_train
         nobody, never = (x[:0], y[:0]), np.zeros(0, np.int64)
         for begin, stop in zip([0, *self.at], self.at, strict=False):
@@ -227,23 +188,6 @@ def _block_means(logs: list[np.ndarray], labels: list[np.ndarray], k: int, thin:
     return np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
 
 
-def step_sweep(dataset: str = "geomnist", n_trials: int = 100) -> Sweep:
-    """The first trials of :func:`kernel_sweep`, stopped at the same times, with the same samples.
-
-    Examples
-    --------
-    >>> step_sweep().grid.shape
-    (10,)
-    """
-    like = kernel_sweep(dataset, n_trials)
-    return replace(
-        like,
-        name=f"finite-steps-{dataset}",
-        compute="elastic_sde.finite_steps",
-        fixed={name: value for name, value in like.fixed.items() if name != "thin"},
-    )
-
-
 def _first_step(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
     """The first two times: what trials have done by then is the same."""
     return fixed | {"iterations": fixed["every"]}, ["move", "logits"]
@@ -253,10 +197,7 @@ def _first_step(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
 def step_cells(cells: xr.Dataset, *, iterations: int, every: int, per_class: int, **which: Any) -> xr.Dataset:
     """Train ten trials for each ``group``; at each time take a step on every sample, look at the others, and undo it.
 
-    Returns
-    -------
-    Dataset
-        Over ``cell``, ``move`` and ``logits`` as of :func:`measure_cells`, but of whole steps.
+    ``move`` and ``logits`` as of :func:`measure_cells`, but of whole steps.
     """
     at = np.arange(0, iterations + 1, every)
     output = np.stack([np.mean([_moves(one) for one in group], 0) for group in groups(cells, at, per_class, **which)])

@@ -8,11 +8,10 @@ import torch
 import xarray as xr
 
 from deepmech.core.estimates import LEVEL, jackknife
-from deepmech.core.labels import over
 from deepmech.core.random import Stream
-from deepmech.metrics.groups import GroupAssigner, GroupMoments
+from deepmech.metrics.groups import FOLDS, GroupAssigner, GroupMoments
 from deepmech.metrics.separation import debiased
-from deepmech.sweeps import Sweep, to_records
+from deepmech.sweeps import to_records
 from deepmech_book.sweeps.policy import verification_policy
 
 LAWS = ("normal", "heavy tails", "unequal classes")
@@ -41,27 +40,19 @@ METHODS = ("jackknife, groups dealt at random", "jackknife, each class dealt in 
 RESAMPLES = 100
 
 
+def _in_turn(labels: torch.Tensor) -> torch.Tensor:
+    """Folds that take of each class in turn, classes beginning at different ones."""
+    count, order, rank = labels.bincount(), labels.argsort(stable=True), torch.empty_like(labels)
+    rank[order] = torch.arange(len(labels)) - (count.cumsum(0) - count)[labels[order]]
+    return ((labels * ((5**0.5 - 1) / 2) % 1 * FOLDS).long() + rank) % FOLDS
+
+
 def features(
     truth: float, n: int, classes: int, draw: int, law: str = "normal", width: int = 50
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Samples of a population.
+    """Features (n, width) and labels (n,) of a population whose D is ``truth`` where samples are many.
 
-    Parameters
-    ----------
-    truth : D where samples are many.
-    n, classes, width : number of samples, of classes and of features.
-    draw : which draw; class means are drawn anew, too.
-    law : one of :data:`LAWS`. Shares of ``"unequal classes"`` grow in proportion to 1, 2, … K.
-
-    Returns
-    -------
-    tuple (n, width), (n,), features and labels
-
-    Examples
-    --------
-    >>> x, y = features(2.0, 200, 10, draw=0)
-    >>> x.shape, np.bincount(y).tolist()
-    ((200, 50), [20, 20, 20, 20, 20, 20, 20, 20, 20, 20])
+    Class means are drawn anew in each ``draw``; shares of ``"unequal classes"`` grow in proportion to 1, 2, … K.
     """
     stream, labels = Stream.of("samples", law, n, draw), np.arange(n) % classes
     if law == "unequal classes":
@@ -83,35 +74,17 @@ def _means(stream: Stream, share: np.ndarray, truth: float, width: int) -> np.nd
     return means * (np.exp(-truth / 2) * np.sqrt(width / (share @ means**2).sum()))
 
 
-def coverage(blocks: int = 10, draws: int = 100) -> Sweep:
-    """Intervals tried on all :data:`POPULATIONS`, in so many blocks of so many draws.
-
-    Examples
-    --------
-    >>> coverage().grid.shape
-    (13, 10)
-    """
-    cells = {"population": over("population", list(POPULATIONS)), "block": over("block", range(blocks))}
-    return Sweep("coverage", "extras.coverage", cells, {"draws": draws, "truth": TRUTH})
-
-
 # An interval whose end is at the truth may hold it on one processor and not on another: one draw of a hundred.
 @verification_policy(tolerance={"covered": 1.1e-2, "*": 1e-6})
 def try_intervals(cells: xr.Dataset, draws: int, truth: float) -> xr.Dataset:
-    """Error of D, and the share of draws whose 95 % interval by the jackknife holds the truth.
-
-    Returns
-    -------
-    Dataset
-        Over ``cell`` and ``estimate``: ``error`` of D and its ``square``, means over the draws that have a D,
-        ``covered``, and ``unresolved``, the share of draws without a D; these hold nothing.
-    """
+    """By estimate, ``error`` of D and its ``square``, means over the draws that have a D, and the shares of draws whose
+    95 % interval by the jackknife holds the truth (``covered``) and that have no D (``unresolved``)."""
     output = np.empty((cells.sizes["cell"], len(FORMS), 3, draws))
     for into, cell in zip(output, to_records(cells), strict=True):
         law, classes, n, width = POPULATIONS[cell["population"]]
         for i in range(draws):
             x, y = map(torch.tensor, features(truth, n, classes, draws * cell["block"] + i, law, width))
-            moments = GroupMoments(classes).update(x, y, GroupAssigner(stratified=True)(y))
+            moments = GroupMoments(classes).update(x, y, _in_turn(y))
             for form, debias in enumerate(FORMS.values()):
                 value = moments.separation(debias)
                 into[form, :, i] = value, *jackknife(value, moments.leave_one_out(debias), scatter="symmetric").interval
@@ -130,12 +103,6 @@ def drawn_features(population: str, n: int, draw: int) -> tuple[np.ndarray, np.n
     """Samples of one of :data:`DRAWN`, features (n, width) and labels (n,), every class of which has a sample.
 
     Class means are drawn anew in each draw, and scaled so that D of the population is what it is to be.
-
-    Examples
-    --------
-    >>> x, y = drawn_features("two classes, 98 to 2", 500, 0)
-    >>> x.shape, int(y.max())
-    ((500, 5), 1)
     """
     weights, truth, width = DRAWN[population]
     share, stream = weights / weights.sum(), Stream.of("drawn samples", population, n, draw)
@@ -145,14 +112,7 @@ def drawn_features(population: str, n: int, draw: int) -> tuple[np.ndarray, np.n
 
 
 def bootstrap(x: np.ndarray, y: np.ndarray, stream: Stream) -> np.ndarray:
-    """Debiased D (:data:`RESAMPLES`,) of samples x (n, width) with labels y, drawn from these with replacement.
-
-    Examples
-    --------
-    >>> x, y = drawn_features("ten classes far apart", 500, 0)
-    >>> bootstrap(x, y, Stream.of("example", 0)).shape
-    (100,)
-    """
+    """Debiased D (:data:`RESAMPLES`,) of samples x (n, width) with labels y, drawn from these with replacement."""
     n, classes = len(y), int(y.max()) + 1
     rows = (stream.uniform("rows", 0, (RESAMPLES, n)) * n).astype(int)
     times = np.stack([np.bincount(row, minlength=n) for row in rows]).astype(float)
@@ -167,32 +127,11 @@ def bootstrap(x: np.ndarray, y: np.ndarray, stream: Stream) -> np.ndarray:
     return debiased(*map(torch.tensor, (count, between, spread))).numpy()
 
 
-def drawn_coverage(blocks: int = 5, draws: int = 20) -> Sweep:
-    """All :data:`METHODS` tried on all populations of :data:`DRAWN`, in so many blocks of so many draws.
-
-    Examples
-    --------
-    >>> drawn_coverage().grid.shape
-    (4, 3, 5)
-    """
-    cells = {
-        "population": over("population", list(DRAWN)),
-        "samples": over("samples", DRAWN_SAMPLES),
-        "block": over("block", range(blocks)),
-    }
-    return Sweep("coverage-drawn", "extras.coverage_drawn", cells, {"draws": draws})
-
-
 # As above: one draw of twenty.
 @verification_policy(tolerance={"covered": 5.5e-2, "*": 1e-6})
 def try_methods(cells: xr.Dataset, draws: int) -> xr.Dataset:
-    """The share of draws whose 95 % interval of debiased D holds the truth.
-
-    Returns
-    -------
-    Dataset
-        Over ``cell`` and ``method``: ``covered``, and ``width``, the mean length of the interval.
-    """
+    """By method, the share of draws whose 95 % interval of debiased D holds the truth (``covered``), and the mean
+    length of the interval (``width``)."""
     output = np.empty((cells.sizes["cell"], len(METHODS), 2, draws))
     for into, cell in zip(output, to_records(cells), strict=True):
         population, n = cell["population"], int(cell["samples"])
@@ -201,10 +140,9 @@ def try_methods(cells: xr.Dataset, draws: int) -> xr.Dataset:
             draw = draws * cell["block"] + i
             x, y = drawn_features(population, n, draw)
             ends = []
-            for stratified in (False, True):
-                moments = GroupMoments(len(weights)).update(
-                    torch.tensor(x), torch.tensor(y), GroupAssigner(stratified=stratified)(torch.tensor(y))
-                )
+            for deal in (GroupAssigner(), _in_turn):
+                classes = torch.tensor(y)
+                moments = GroupMoments(len(weights)).update(torch.tensor(x), classes, deal(classes))
                 ends.append(jackknife(moments.separation(), moments.leave_one_out(), scatter="symmetric").interval)
             again = bootstrap(x, y, Stream.of("bootstrap", population, n, draw))
             ends.append(tuple(np.nanquantile(again, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])))

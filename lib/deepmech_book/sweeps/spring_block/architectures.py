@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,10 +11,9 @@ import xarray as xr
 from torch import nn
 
 from deepmech.data import Data, load
-from deepmech.sweeps import Sweep
 from deepmech.trainers import MLP, Training, train
 from deepmech_book.sweeps.policy import verification_policy
-from deepmech_book.sweeps.spring_block.networks import TORCH, summarise, sweep
+from deepmech_book.sweeps.spring_block.networks import TORCH, summarise
 
 DEPTH = 5
 """Blocks of every network; a curve has one point more, for what the blocks begin with."""
@@ -95,56 +93,17 @@ def transformer(slope: float, dropout: float, width: int = 24) -> nn.Module:
 
 
 #: How each kind is made; the modules over which its curve runs: what the blocks begin with, and what each returns; and
-#: how it is trained. Untrained networks are shown the data so often because BatchNorm needs its averages.
+#: how it is trained.
 KINDS: dict[str, tuple[Any, dict[str, Any], list[str], dict[str, Any]]] = {
     "plain": (stack, {"skip": False}, [str(i) for i in range(1, DEPTH + 2)], {"learning_rate": 1e-3, "epochs": 40}),
     "residual": (stack, {"skip": True}, [str(i) for i in range(1, DEPTH + 2)], {"learning_rate": 1e-3, "epochs": 40}),
     "transformer": (transformer, {}, [str(i) for i in range(DEPTH + 1)], {"learning_rate": 2e-3, "epochs": 15}),
 }
-UNTRAINED = {"learning_rate": 1e-30, "epochs": 10, "stop_change": 0.0}
-SLOPES = (0.0, 0.5, 1.0)
-DROPOUTS = (0.0, 0.15, 0.3, 0.5)
-DIGITS: dict[str, Any] = {"name": "digits", "n_train": 500}
-
-
-def diagram(
-    kind: str,
-    slopes: Sequence[float] = SLOPES,
-    dropouts: Sequence[float] = DROPOUTS,
-    n_seeds: int = 3,
-    trained: bool = True,
-    data: dict[str, Any] | None = None,
-) -> Sweep:
-    """Networks of one of :data:`KINDS` over ``slope``, ``dropout`` and ``seed``.
-
-    Without ``trained``, the same networks, of the strongest and the weakest dropout, with a learning rate that is too
-    small to change a weight.
-
-    Examples
-    --------
-    >>> diagram("residual", n_seeds=2).grid.shape, diagram("plain", trained=False).grid.shape
-    ((3, 4, 2), (3, 2, 3))
-    """
-    if kind not in KINDS:
-        raise ValueError(f"diagram: kind = {kind!r}: must be one of {', '.join(KINDS)}")
-    name, training = f"travels-{kind}{'' if trained else '-untrained'}", KINDS[kind][-1] if trained else UNTRAINED
-    cells = {
-        "slope": slopes, "dropout": dropouts if trained else [min(dropouts), max(dropouts)], "seed": range(n_seeds),
-    }  # fmt: skip
-    how = {"kind": kind, "training": {"batch_size": 100, **training}}
-    return sweep(name, "spring_block.architectures", cells, data or DIGITS, **how)
 
 
 @verification_policy(tolerance=TORCH)
 def train_kind(cells: xr.Dataset, kind: str, data: dict[str, Any], training: dict[str, Any]) -> xr.Dataset:
-    """Train one network per cell, which holds ``slope``, ``dropout`` and ``seed``.
-
-    Returns
-    -------
-    Dataset
-        Over ``cell``: ``load_curve`` of the training samples (with ``layer``), its ``curvature``, and ``accuracy`` on
-        the test set.
-    """
+    """Train one network per cell, which holds ``slope``, ``dropout`` and ``seed``; returns what ``summarise`` does."""
     factory, own, layers, _ = KINDS[kind]
     runs = train(
         factory,
@@ -162,19 +121,6 @@ def train_kind(cells: xr.Dataset, kind: str, data: dict[str, Any], training: dic
 
 #: Images by how many pixels they have across; "10 as 28" has the detail of 10 and the number of pixels of 28.
 IMAGES = {"10": (10, 10), "14": (14, 14), "20": (20, 20), "28": (28, 28), "10 as 28": (10, 28)}
-
-
-def resolutions(images: Sequence[str] = tuple(IMAGES), n_seeds: int = 3) -> Sweep:
-    """Paper A's network (α = 0.2, no noise) on images of other sizes, over ``images`` (:data:`IMAGES`) and ``seed``.
-
-    Examples
-    --------
-    >>> resolutions(n_seeds=2).grid.shape
-    (5, 2)
-    """
-    mnist: dict[str, Any] = {"name": "mnist", "n_train": 2560, "n_test": 500}
-    cells, how = {"images": images, "seed": range(n_seeds)}, {"network": {"slope": 0.2}, "training": {"epochs": 100}}
-    return sweep("travels-resolutions", "spring_block.resolutions", cells, mnist, **how)
 
 
 @verification_policy()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,43 +12,16 @@ from torch.nn import functional as F
 
 from deepmech.core.random import Stream
 from deepmech.data import Data, load
-from deepmech.sweeps import Sweep, to_records
+from deepmech.sweeps import to_records
 from deepmech.trainers import MLP, Training
 from deepmech.trainers.modules import build_network
 from deepmech.trainers.specs import Member
 from deepmech_book.sweeps.policy import verification_policy
-from deepmech_book.sweeps.spring_block.networks import dataset_kwargs, sweep
 
 STRENGTHS = ("weak", "middle", "strong")
 #: Kinds of noise, each from weak to strong: near the right edge, in the middle and near the left edge of Figs. 1(c),
 #: 1(a) and 1(d).
 KINDS = {"dropout": (0.04, 0.12, 0.28), "data noise": (0.1, 0.3, 0.7), "small batches": (640, 160, 40)}
-
-
-def noise_by_layer(
-    data: str | dict[str, Any] = "mnist-program",
-    slopes: Sequence[float] = (0.0, 0.4, 1.0),
-    n_seeds: int = 5,
-    at: Sequence[int] = (0, 10, 100),
-    n_draws: int = 20,
-) -> Sweep:
-    """Noise of activations and gradients in networks of Fig. 1, by noise, its strength, slope and seed.
-
-    Parameters
-    ----------
-    data : as for :func:`.networks.figure_1`.
-    at : epochs after which noise is measured, rising; training ends with the last.
-    n_draws : how often the noise is drawn for that, with weights held.
-
-    Examples
-    --------
-    >>> noise_by_layer("digits", n_seeds=2).grid.shape
-    (3, 3, 3, 2)
-    """
-    cells = {"noise": list(KINDS), "strength": list(STRENGTHS), "slope": slopes, "seed": range(n_seeds)}
-    kinds = {kind: dict(zip(STRENGTHS, values, strict=True)) for kind, values in KINDS.items()}
-    fixed = {"kinds": kinds, "at": list(at), "n_draws": n_draws}
-    return sweep("noise-by-layer", "spring_block.noise_by_layer", cells, dataset_kwargs(data), **fixed)
 
 
 def _begin(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
@@ -63,12 +36,9 @@ def train_and_draw(
 ) -> xr.Dataset:
     """Train one network per cell with Adam at 0.001; ``noise`` and ``strength`` of a cell are keys of ``kinds``.
 
-    Returns
-    -------
-    Dataset
-        Over ``cell``: ``relative`` (at_epoch, signal, layer) with signals ``"activations"`` and ``"gradients"`` (of the
-        loss with respect to activations): variance over draws of the noise, over that between samples of the mean over
-        draws (of gradients: over its mean square).
+    ``relative`` (cell, at_epoch, signal, layer) with signals ``"activations"`` and ``"gradients"`` (of the loss with
+    respect to activations) is the variance over draws of the noise, over that between samples of the mean over draws
+    (of gradients: over its mean square).
     """
     images = load(**data)
     output = [

@@ -1,1 +1,0 @@
-"""Functions of the claims of the pages on the limits of the papers, one module a page."""

@@ -1,0 +1,31 @@
+"""Fig. S1: how unevenly a folding ruler is opened, pulled slowly, jerked along the line or shaken sideways."""
+
+import numpy as np
+import xarray as xr
+
+from deepmech.simulators.folding_ruler import slow_profile
+from deepmech_book.claims.functions import Measurement, measures
+from deepmech_book.spring_block.words import said
+
+
+def side_by_side(pulls):
+    """Pulls of one ruler along ``pull``; where nothing is random and ``run`` has one label, it stands for all runs."""
+    n = max(one.sizes["run"] for one in pulls.values())
+    alike = [one.isel(run=np.arange(n) % one.sizes["run"]).assign_coords(run=range(n)) for one in pulls.values()]
+    return xr.concat(alike, xr.Variable("pull", list(pulls)))
+
+
+def unevenness(run, ruler, extension):
+    """Standard deviation over pairs of the extension at the end, by that of an infinitely slow pull."""
+    uneven = run["extension"].isel(frame=-1, drop=True).std("pair") / slow_profile(ruler, extension).std("pair")
+    return said(uneven, "unevenness, relative to slow")
+
+
+@measures("A.S1.jerky")
+def jerky(final):
+    """Unevenness of the shaken ruler by that of the slow one; extensions over ``pull``, ``table_friction``, ``run``."""
+    uneven = final.std("pair")
+    by_slow = (uneven / uneven.sel(pull="slow", drop=True)).mean("run")
+    shaken, jerked = (by_slow.sel(pull=how, drop=True) for how in ("shaken sideways", "jerked along the line"))
+    words = f"Jerks along the line alone: {float(jerked.min()):.1f} to {float(jerked.max()):.1f}, by table friction."
+    return Measurement(shaken, detail=f"Nothing is random where the ruler is shaken, so one run is enough. {words}")

@@ -1,0 +1,119 @@
+"""Fig. 5: what bends linear networks and chains without friction to the right, and whether noise runs forward.
+
+Of the last, ``made`` is noise over signal, ``relative`` of :func:`.noise_by_layer.train_and_draw`; the others are
+networks over ``training`` and ``seed``, and chains over ``noise`` and ``run``.
+"""
+
+import numpy as np
+import xarray as xr
+
+from deepmech.core.estimates import estimate, stack
+from deepmech.metrics.curvature import curvature, steps
+from deepmech_book.analysis.nulls import beside_others
+from deepmech_book.analysis.spring_block.chains import mean_step
+from deepmech_book.claims.functions import Measurement, measures
+from deepmech_book.spring_block.words import said
+from deepmech_book.sweeps.spring_block.networks import PANELS
+from deepmech_book.sweeps.spring_block.noise_by_layer import KINDS, STRENGTHS
+
+# --- pictures and numbers of noise by layer
+
+
+def by_panel(relative):
+    """Noise over signal, logarithm to base 10, mean over seeds, by the title of its panel."""
+    # Of layer 1 under dropout, which comes before its own, there is none.
+    mean = xr.apply_ufunc(np.log10, relative.where(relative > 1e-6)).mean("seed")
+    named = {0.0: "ReLU", 1.0: "linear"}
+    panels = {
+        f"{kind},\n{named.get(slope, f'α={slope:g}')}": mean.sel(noise=kind, slope=slope, drop=True)
+        for kind in ("dropout", "data noise")
+        for slope in mean["slope"].values
+    }
+    return {title: said(one, "noise / signal (log₁₀)") for title, one in panels.items()}
+
+
+def growth(made):
+    """By how much the logarithm (base 10) of noise over signal grows on its way, over ``signal`` and the rest.
+
+    Of activations from the second layer, the first that has dropout before it, to the last; of gradients back.
+    """
+    inside = xr.apply_ufunc(np.log10, made["relative"].sel(layer=slice(2, None)))
+    rise = inside.isel(layer=-1, drop=True) - inside.isel(layer=0, drop=True)
+    return rise * xr.DataArray([1.0, -1.0], {"signal": ["activations", "gradients"]})
+
+
+def by_case(growth):
+    """Growth of noise by ``strength``, a ``case`` for each kind of noise and slope, with intervals over seeds."""
+    words = [f"{kind}, slope {slope:g}" for kind in growth["noise"].values for slope in growth["slope"].values]
+    cases = growth.stack(case=["noise", "slope"]).drop_vars(["case", "noise", "slope"]).assign_coords(case=words)
+    return estimate(cases, "seed", "symmetric").map(lambda one: said(one, "growth of noise / signal (log₁₀)"))
+
+
+# --- claims
+
+
+@measures("A.5a.small_step")
+def small_step(made):
+    """Largest deviation of a layer's step of D from the mean step, by that, over seeds."""
+    step = steps(made["load_curve"].sel(training="small steps"))
+    uneven = abs(step - step.mean("layer")).max("layer") / step.mean("layer")
+    return Measurement(float(uneven.max()))
+
+
+@measures("A.5a.bends")
+def bends(made, batches):
+    """Curvature with dropout, with the printed large steps of one sample each (``batches``), and with larger ones."""
+    bend = made["curvature"]
+    kinds = {
+        "dropout": bend.sel(training="dropout", drop=True),
+        "steps of 0.01, one sample each": batches["curvature"].isel(batch=-1, drop=True),
+        "much larger steps": bend.sel(training="large steps", drop=True),
+    }
+    quiet = bend.sel(training="small steps", drop=True)
+    return Measurement(stack({name: beside_others(one, quiet, "seed") for name, one in kinds.items()}, "training"))
+
+
+@measures("A.5b.noiseless")
+def noiseless(free):
+    """Elongations at rest without noise, and the equal ones."""
+    quiet = steps(free["load_curve"].sel(noise=0.0, drop=True).isel(run=0), dim="block")
+    return Measurement(quiet, expected=1 / quiet.size)
+
+
+@measures("A.5b.convex")
+def convex(free):
+    """Curvature at each noise above zero, mean over runs."""
+    noisy = free["load_curve"].sel(noise=free.noise[free.noise > 0])
+    return Measurement(estimate(curvature(noisy, dim="block"), "run", "skewed"))
+
+
+@measures("A.5b.limit")
+def limit(free, friction_left):
+    """Mean step in elongation at the two strongest noises, and half of ``friction_left``, at stiffness 1."""
+    step = mean_step(free["position"]).isel(noise=[-2, -1])
+    return Measurement(step.mean("run"), expected=-friction_left / 2, null=0.0)
+
+
+@measures("A.text.forward_noise")
+def forward_noise(made):
+    """Growth of the noise of activations before training, by kind of noise."""
+    start = growth(made).sel(signal="activations", drop=True).isel(at_epoch=0, drop=True)
+    return Measurement(estimate(start.mean(["slope", "strength"]), "seed", "symmetric"))
+
+
+@measures("A.text.forward_noise.dropout", "A.text.forward_noise.data")
+def accumulates(made, diagram):
+    """Growth of the noise of activations after training, of one kind of noise, in the cells of ``diagram``, its panel
+    of Fig. 1, that are convex: whose interval of the curvature lies below 0."""
+    grows = growth(made).sel(signal="activations", drop=True).isel(at_epoch=-1, drop=True)
+    noise = next(panel for panel in PANELS if panel in diagram.dims)
+    bend = diagram["curvature"].sel({noise: list(KINDS[str(made["noise"].item())])}).rename({noise: "strength"})
+    bend = estimate(bend.assign_coords(strength=list(STRENGTHS)).sel(slope=grows["slope"]), "seed", "symmetric")
+    convex = (bend.high < 0).stack(at=["strength", "slope"])
+    cells = grows.stack(at=["strength", "slope"])[{"at": convex.values}].transpose("at", "seed")
+    if not cells.sizes["at"]:
+        return Measurement(not_testable="no load curve of these networks is convex")
+    named = [f"slope {slope:g}, {strength}" for strength, slope in cells["at"].values]
+    cells = cells.drop_vars(["at", "strength", "slope"]).assign_coords(at=named)
+    words = f"Cells of nine whose load curves are convex: {cells.sizes['at']}."
+    return Measurement(estimate(cells, "seed", "symmetric"), detail=words)
