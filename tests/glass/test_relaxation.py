@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
-from runs_glass import CHI, LONG, SIGMA, TIMES, sliding_run, trained
+from runs_glass import CHI, LONG, SIGMA, TIMES, N, scatter, sliding_run, trained
 from scipy.optimize import brentq
 from scipy.special import erf
 
@@ -14,10 +14,7 @@ from deepmech_book.sweeps.glass import walks
 from pairs import Page
 
 page = Page("glass/relaxation")
-N = {"regularised": 25, "underparameterised": 24, "overparameterised": 3}
 FEW = np.unique(np.geomspace(1, 1e5, 100).round())
-T95 = {25: 2.064, 24: 2.069, 6: 2.571, 3: 4.303}
-"""Of Student's t."""
 
 
 def walked(phase, temperatures=(0.1, 0.0), waits=(20_000,), times=FEW, **how):
@@ -28,7 +25,7 @@ def walked(phase, temperatures=(0.1, 0.0), waits=(20_000,), times=FEW, **how):
 
 def scattered(level, reach, n, rng):
     """Numbers of networks about a level, whose mean has an interval of this half-width."""
-    return xr.DataArray(level + reach * np.sqrt(n) / T95[n] * rng.standard_normal(n), dims="seed")
+    return xr.DataArray(level + scatter(reach, n, rng), dims="seed")
 
 
 def falling(run, tau, bend=1.0):
