@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import xarray as xr
+
 from deepmech.core.random import stream_id
 from deepmech_book.explorers.page import ANIMATION_PARAMS, ExplorerSpec, Value, animation_state, quantise_int16
 from deepmech_book.spring_block.chains import DIAGRAMS
@@ -11,7 +13,6 @@ from deepmech_book.sweeps.shipped import result
 FIG_3 = DIAGRAMS["A.3"]
 SLOPE = 0.4
 """Negative slope of the networks. The chain has as much less than the largest friction to the right."""
-IN_TRAINING = experiment("recorded-1c", {"seed": range(3)})
 DROPOUTS = RECORDED["dropout"]
 STEP = 0.001
 """What load curves are rounded to."""
@@ -28,8 +29,13 @@ def chain_settings() -> dict[str, Any]:
     return {"n_blocks": 7, "stiffness": 1.0, "friction_right": friction, "friction_left": FIG_3.friction_left}
 
 
+def in_training() -> xr.Dataset:
+    """Three networks a dropout, as recorded."""
+    return result(experiment("recorded-1c", {"seed": range(3)})).sel(slope=SLOPE)
+
+
 def derived_state(values: dict[str, Any]) -> dict[str, Any]:
-    run = result(IN_TRAINING).sel(slope=SLOPE)
+    run = in_training()
     load = run["load_curve"].transpose("dropout", "seed", "at_epoch", "layer")
     largest = float(run["dropout"].max())
     return animation_state("spring_block", {}) | {
