@@ -44,7 +44,8 @@ from deepmech.core.random import Stream  # noqa: E402
 from deepmech.data import load  # noqa: E402
 from deepmech.sweeps import Sweep  # noqa: E402
 from deepmech.sweeps import load as load_sweep  # noqa: E402
-from deepmech.sweeps.run import chunks_of, compute_chunk, missing, open_store  # noqa: E402
+from deepmech.sweeps.run import chunks_of, compute_chunk, missing  # noqa: E402
+from deepmech.sweeps.store import Store  # noqa: E402
 from deepmech.trainers import CNN, MLP, Training, train  # noqa: E402
 from deepmech.trainers.engines.compiled.langevin import initial, layer_sizes, n_weights  # noqa: E402
 from deepmech.trainers.engines.torch_walk import TorchWalk  # noqa: E402
@@ -52,10 +53,10 @@ from deepmech.trainers.modules import BiasFree, build_network  # noqa: E402
 from deepmech.trainers.run import device_in_words  # noqa: E402
 from deepmech.trainers.specs import Member  # noqa: E402
 from deepmech_book.glass.experiments import experiment  # noqa: E402
-from deepmech_book.spring_block.experiments import supplement  # noqa: E402
+from deepmech_book.spring_block import experiments as springs  # noqa: E402
 from deepmech_book.sweeps.glass import walks  # noqa: E402
 from deepmech_book.sweeps.shipped import publish  # noqa: E402
-from deepmech_book.sweeps.spring_block import convolutional, networks  # noqa: E402
+from deepmech_book.sweeps.spring_block import networks  # noqa: E402
 
 FILES, BYTES = 8, 16 * 2**20
 #: Largest relative difference from the oracle, after a few steps in double precision.
@@ -274,14 +275,14 @@ def worth(toy: bool, seeds: int | None) -> Iterator[Sweep]:
     glass, rest = at_paper("glass/relaxation"), at_paper("glass/transitions")
     made = walks.sweeps(glass["dataset"], glass["changes"] | ({} if seeds is None else {"n_seeds": seeds}))
     wide, stages = at_paper("spring_block/figures_s4_to_s9"), at_paper("spring_block/convolutional")
-    s6 = supplement({"mnist": "mnist"}, wide["wide_layers"])
+    s6 = springs.supplement({"mnist": "mnist"}, wide["wide_layers"])
     cells = {"width": [rest["width_c"]], "regularisation": rest["regularisations_c"], "seed": range(rest["n_seeds_c"])}
     same = ("dataset", "n_data", "whiten", "gain", "sgd_steps", "descent_steps", "slow_steps")
     at_rest = {name: rest[name] for name in same} | {"learning_rate": rest["sgd_rate"]}
     yield s6["S6(a), width 400"]
-    yield convolutional.dropout_raised(
-        stages["dataset"], stages["n_seeds"], stages["stage"], stages["learning_rate"], n_records=6
-    )
+    raised = {"training": {"learning_rate": stages["learning_rate"]}, "stage": stages["stage"], "n_records": 6}
+    images = networks.dataset_kwargs(stages["dataset"])
+    yield springs.experiment("dropout-raised", {"seed": range(stages["n_seeds"])}, data=images, **raised)
     yield made["regularised"]
     yield made["underparameterised"]
     yield experiment("glass-ttt", cells, **at_rest)
@@ -293,17 +294,17 @@ def make(sweeps: Iterator[Sweep], folder: Path, until: float, out: Path) -> list
     """Compute chunk after chunk until the clock says ``until``; ship what is whole. One row per sweep."""
     rows, room = [], FILES - 2  # beside the report and what is not whole
     for sweep in sweeps:
-        store = open_store(sweep, folder / f"{sweep.name}-{sweep.key}-{sweep.code}")
-        store.require_code(sweep.code)
+        store = Store(folder / f"{sweep.name}-{sweep.key}-{sweep.code}", sweep)
         failure, size = "", 1
-        while (todo := missing(sweep, store.read())) and size and time.time() < until and not failure:
-            indices, began = chunks_of(todo, size)[0], time.time()
-            outcome = compute_chunk(sweep, indices)
-            if outcome.dataset is None:
-                failure = outcome.traceback.strip().splitlines()[-1]
-            else:
-                store.write(outcome.dataset)
-            size = _chunk(len(indices), time.time() - began, until - time.time())
+        with store.locked():
+            while (todo := missing(sweep, store.read())) and size and time.time() < until and not failure:
+                indices, began = chunks_of(todo, size)[0], time.time()
+                outcome = compute_chunk(sweep, indices)
+                if outcome.dataset is None:
+                    failure = outcome.traceback.strip().splitlines()[-1]
+                else:
+                    store.write(outcome.dataset)
+                size = _chunk(len(indices), time.time() - began, until - time.time())
         row = {"sweep": sweep.name, "cells": sweep.n_cells, "left": len(todo), "failed": failure}
         if not todo and room:
             path = publish(load_sweep(sweep, store.path), out)

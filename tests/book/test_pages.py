@@ -1,4 +1,4 @@
-"""The finished pages in a real browser that has no network: the real book where it is built, else a miniature."""
+"""The finished pages in a real browser that has no network."""
 
 import csv
 import functools
@@ -12,11 +12,11 @@ from urllib.parse import quote, unquote, urldefrag, urljoin
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from bs4 import BeautifulSoup
-from miniature import ROOT, make_checkout
+from miniature import ROOT
 from playwright.sync_api import TimeoutError
 
 from deepmech_book import claims
-from deepmech_book.build import notebooks, site
+from deepmech_book.build import keys
 from deepmech_book.build.sources import Checkout
 
 pytestmark = [pytest.mark.page, pytest.mark.slow]
@@ -64,13 +64,10 @@ class Site:
 
 
 @pytest.fixture(scope="module")
-def book(tmp_path_factory):
-    """The real book, or a miniature, built now, where that one is missing or was made of something else."""
-    folder = REAL
-    if not site.current(Checkout(ROOT)):
-        checkout = make_checkout(tmp_path_factory.mktemp("pages") / "checkout")
-        folder = site.build(checkout, notebooks.execute_notebooks(checkout), "quick", whole=False)
-    served = Site(folder)
+def book():
+    if not (REAL / keys.MANIFEST).is_file():
+        pytest.skip("the book is not built yet: make book")
+    served = Site(REAL)
     yield served
     served.server.shutdown()
 
@@ -130,7 +127,6 @@ HEARD = (
     *("intro.html", "springs.html", "bibliography.html", "search.html", "generated/gallery.html"),
     *("generated/spring_block/chain.html", "generated/glass/transitions.html", "generated/beyond/your_network.html"),
     *("generated/spring_block/phase_diagram.html", "generated/api/plots.html", "generated/status.html"),
-    *("generated/springs/one.html", "generated/springs/two.html"),
 )
 
 
@@ -176,7 +172,7 @@ def test_every_page_renders_without_complaint_and_can_be_heard_on_a_phone_and_a_
                     silent += heard(visit, page, screen, scheme)
                     visit.complaints.clear()  # axe-core asks for styles where they are not
     assert silent == []
-    assert sum(page in HEARD for page in book.pages) > 4
+    assert set(HEARD) <= {*book.pages, "search.html"}
 
 
 def test_dark_mode_turns_pictures_round(book, chromium):
@@ -203,7 +199,6 @@ def test_an_equation_wider_than_a_phone_breaks_into_lines(book, chromium):
         broken = """[...document.querySelectorAll('mjx-container[display="true"]')].filter((box) =>
           new Set(Array.from(box.querySelectorAll(".dm-break"), (at) => at.getBoundingClientRect().top)).size).length"""
         page = "generated/beyond/tangent_kernel.html"
-        page = page if page in book.pages else "intro.html"
         visit.open(page)
         visit.tab.wait_for_function(f"{broken} === 0")  # a desk has room for it
         visit.fits(page, PHONE)
@@ -256,16 +251,6 @@ def test_every_internal_link_leads_somewhere(book):
             elif anchor and path in anchors and anchor not in anchors[path]:
                 broken.append(f"{page}: {target} (no such anchor)")
     assert broken == []
-
-
-def test_nothing_on_a_page_is_loaded_from_elsewhere(book):
-    outside = [
-        f"{page}: {tag}"
-        for page in book.pages
-        for tag in book.soup(page).select("script[src], link[rel=stylesheet], img[src], iframe[src]")
-        if re.match(r"(https?:)?//", tag.get("src") or tag.get("href"))
-    ]
-    assert outside == []
 
 
 def test_every_image_says_what_it_shows(book):

@@ -14,7 +14,7 @@ import pytest
 from miniature import ROOT, notebook_text, write_notebooks
 
 from deepmech import cli
-from deepmech_book.build import run
+from deepmech_book.build import keys, run
 from deepmech_book.build.sources import BookError
 
 PAGE = """\
@@ -142,7 +142,7 @@ def made_of(folder, words):
 
 def inside(folder):
     files = [path for path in folder.rglob("*") if path.is_file()]
-    return {path.relative_to(folder).as_posix(): path.read_text() for path in files if path.name != run.LIST}
+    return {path.relative_to(folder).as_posix(): path.read_text() for path in files if path.name != keys.MANIFEST}
 
 
 def killed(step, made, target):

@@ -11,7 +11,6 @@ from deepmech.metrics.glass import MOTILITY_EDGES
 from deepmech.simulators.brownian import free_overlap, free_time
 from deepmech.trainers.engines.compiled.langevin import layer_sizes, n_weights
 from deepmech.trainers.langevin import log_times
-from deepmech_book.analysis.glass import shapes
 from deepmech_book.glass.experiments import experiment
 from deepmech_book.sweeps.glass import walks
 
@@ -21,6 +20,15 @@ TIMES = np.unique(np.geomspace(1, 1e5, 200).round())
 LONG = np.unique(np.geomspace(1, 1e7, 250).round())
 """Times of a record so long that cold weights, too, are seen to leave their window."""
 SIGMA = 0.3
+N = {"regularised": 25, "underparameterised": 24, "overparameterised": 3}
+"""Networks of each phase that ship."""
+T95 = {25: 2.064, 24: 2.069, 6: 2.571, 3: 4.303}
+"""Of Student's t, by the number of networks."""
+
+
+def scatter(reach, n, rng):
+    """Numbers of networks whose mean, in truth 0, has an interval of that half-width."""
+    return reach * np.sqrt(n) / T95[n] * rng.standard_normal(n)
 
 
 def sliding_run(
@@ -77,14 +85,14 @@ def trained(power: float, end: float = 1e7, rng=None) -> xr.Dataset:
     return run.sel(time=slice(None, end)).assign(loss_waited=xr.full_like(run.loss_waited, 0.1))
 
 
-def made_up(still=3000.0, ages=1.0):
+def made_up(still=3000.0, ages=1.0, n_seeds=4):
     """A regularised phase of free walks that a landscape cuts off: τ₉₀ = 1/(1/free + 1/still), slower by ``ages``."""
     temperatures = [0.1, 0.01, 1e-3, 0.0]
     sweep = walks.standard("regularised", "digits")
     times = log_times(4500, 12)
     waiting = [500, 1000]
     chi = np.array([300 / 7, 300, 2100])
-    shape = (4, len(temperatures), 2, len(times), 3)
+    shape = (n_seeds, len(temperatures), 2, len(times), 3)
     overlap = np.empty(shape)
     for k, t in enumerate(temperatures):
         for c, x in enumerate(chi):
@@ -93,10 +101,10 @@ def made_up(still=3000.0, ages=1.0):
                 tau = 1 / (1 / free + 1 / (still * ages**w * 300 / x))
                 overlap[:, k, w, :, c] = free_overlap(times, 1.0, free_time(1.0, 1.0) / tau)
     dims = ("seed", "temperature", "waiting", "time")
-    coords = {"seed": range(4), "temperature": temperatures, "waiting": waiting, "time": times}
+    coords = {"seed": range(n_seeds), "temperature": temperatures, "waiting": waiting, "time": times}
     d = walks.RATE * np.array(temperatures) / walks.P_D
     msd = np.broadcast_to(2 * d[None, :, None, None] * times + 1e-14 * times**2.0, shape[:-1])
-    flat = np.zeros((4, len(temperatures), 2, len(MOTILITY_EDGES) - 1), int)
+    flat = np.zeros((n_seeds, len(temperatures), 2, len(MOTILITY_EDGES) - 1), int)
     flat[..., 100:130] = 5
     return xr.Dataset(
         {
@@ -113,16 +121,17 @@ def made_up(still=3000.0, ages=1.0):
     )
 
 
-def gaussian_run(scale=1.0):
+@cache
+def gaussian_run(n_seeds=4):
     """:func:`made_up` with all that shapes are asked: α₂ of Gaussian weights, and one group of them."""
-    run = made_up()
+    run = made_up(n_seeds=n_seeds)
     dims = ("seed", "temperature", "waiting")
     size = [run.sizes[d] for d in dims]
     return run.assign(
         alpha=((*dims, "time"), np.zeros((*size, run.sizes["time"]))),
         alpha_alive=((*dims, "time"), np.zeros((*size, run.sizes["time"]))),
         alpha_mixture=((*dims, "time"), np.full((*size, run.sizes["time"]), 0.5)),
-        end_square=((*dims, "layer", "alive"), np.full((*size, 2, 2), 50 * (1e-4 * scale) ** 2)),
+        end_square=((*dims, "layer", "alive"), np.full((*size, 2, 2), 50 * 1e-4**2)),
         end_count=((*dims, "layer", "alive"), np.full((*size, 2, 2), 50)),
         alive_share=(dims, np.full(size, 0.75)),
         loss_waited=(dims, np.full(size, 0.1)),
@@ -171,28 +180,25 @@ def jumping(shares, alike=False):
     return at_rest(np.array(loss)[:, None], regularisation=DECAYS)
 
 
-def gaussian_counts(run, rng):
-    """The run with histograms of Gaussian weights in its own groups: every weight is drawn."""
-    counts = np.zeros(run.motility.shape, int)
-    for i in np.ndindex(counts.shape[:-1]):
-        size, count = shapes.scales(run.isel(seed=[i[0]]), float(run.temperature[i[1]]))
-        z = rng.standard_normal(int(count.sum()))
-        counts[i] = np.histogram(np.log10(abs(np.repeat(size, count) * z)), MOTILITY_EDGES)[0]
-    return run.assign(motility=(run.motility.dims, counts))
+def uneven(level, groups=0.5):
+    """Walks of networks whose α₂ is given, beside that of Gaussian groups, of one or of each."""
+    run = gaussian_run(n_seeds=np.size(level))
+    alpha, mixture = (xr.DataArray(np.ravel(one) + np.zeros(np.size(level)), dims="seed") for one in (level, groups))
+    given = {"alpha": alpha, "alpha_mixture": mixture}
+    return run.assign({k: (one + 0 * run.alpha).transpose(*run.alpha.dims) for k, one in given.items()})
 
 
-def spread_alpha(level, rng):
-    """α₂ of a level that scatters between networks, beside a mixture of one half."""
-    run = gaussian_run()
-    scatter = xr.DataArray(0.05 * rng.standard_normal(run.sizes["seed"]), dims="seed")
-    return run.assign(alpha=(run.alpha + level + scatter).transpose(*run.alpha.dims))
-
-
-def two_sorts(rng):
-    """Motilities of two kinds of weights, slow and fast; how many there are differs from network to network."""
-    run = gaussian_run()
-    run = motilities_of(run, (-8, -7, 9), (-5, -4, 9))
-    counts = np.where(run.motility > 0, rng.poisson(9, run.motility.shape), 0)
+def two_kinds(shares, n=322):
+    """Networks of n weights, of which a share is slow: two even pieces, whose dip is a third of the smaller share."""
+    run = gaussian_run(n_seeds=len(shares))
+    middle, counts = 0.5 * (MOTILITY_EDGES[1:] + MOTILITY_EDGES[:-1]), np.zeros(run.motility.shape, int)
+    for seed, share in enumerate(shares):
+        slow = round(min(share, 0.5) * n)
+        for many, low in ((slow, -8), (n - slow, -5)):
+            bins = np.flatnonzero((middle > low) & (middle < low + 1))
+            counts[seed][..., bins] += np.bincount(
+                np.linspace(0, len(bins), many, False).astype(int), minlength=len(bins)
+            )
     return run.assign(motility=(run.motility.dims, counts))
 
 

@@ -10,8 +10,8 @@ import traitlets
 from explorer_pages import handle_at, sent, tap, unpacked
 
 from deepmech_book import explorers
-from deepmech_book.analysis.spring_block import chains
 from deepmech_book.explorers.diagram import SOURCES, STEPS, diagram, diagram_page
+from deepmech_book.spring_block import chains
 from deepmech_book.sweeps.shipped import result
 from deepmech_book.sweeps.spring_block import networks
 

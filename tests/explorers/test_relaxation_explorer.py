@@ -9,8 +9,8 @@ from explorer_pages import sent, unpacked
 
 from deepmech.simulators.brownian import free_time
 from deepmech_book import explorers
-from deepmech_book.analysis.glass import phases
 from deepmech_book.explorers.relaxation import PHASES, STEPS, phase_run, relaxation_page
+from deepmech_book.glass import phases
 from deepmech_book.sweeps.glass import walks
 
 

@@ -216,6 +216,13 @@ def test_an_estimate_is_drawn_as_its_value_with_its_interval():
     assert list(picture.data) == ["data", "low", "high"]
 
 
+def test_curves_and_their_theory_under_one_title_are_both_taken_away():
+    curves, theory = {"a": curve, "b": 2 * curve}, {"a": 3 * curve}
+    drawn = figures.lines(curves, theory, x="noise", interval=(curves, curves), **say).data
+    assert list(drawn) == ["a", "b", "theory_a", "low_a", "low_b", "high_a", "high_b"]
+    assert [float(drawn[name][-1] / curve[-1]) for name in ("a", "b", "theory_a")] == [1, 2, 3]
+
+
 @pytest.mark.parametrize("name", sorted(set(ALL) - {"analogy", "friction_law"}))
 def test_every_picture_of_arrays_brings_them_along_fit_for_a_file(name, tmp_path):
     data = drawn(name).data

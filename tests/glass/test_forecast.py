@@ -5,10 +5,9 @@ import pytest
 import xarray as xr
 from runs_glass import CHI, sliding_run
 
-from deepmech_book.analysis.glass import phases
 from deepmech_book.claims.registry import claim
 from deepmech_book.claims.rules import HOLDS
-from deepmech_book.glass import forecast
+from deepmech_book.glass import forecast, phases
 from deepmech_book.glass.experiments import experiment
 from deepmech_book.sweeps.glass import forecasts, lennard_jones
 from deepmech_book.sweeps.shipped import result

@@ -4,8 +4,8 @@ import numpy as np
 from runs_glass import CHI, LONG, SIGMA, sliding_run
 
 from deepmech_book import claims
-from deepmech_book.analysis.glass import phases
 from deepmech_book.claims.rules import NOT_TESTABLE
+from deepmech_book.glass import phases
 from deepmech_book.sweeps.glass import walks
 from pairs import Page
 

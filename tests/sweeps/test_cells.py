@@ -14,12 +14,12 @@ from deepmech_book.spring_block import printed
 from deepmech_book.sweeps.elastic_sde import networks as trials
 from deepmech_book.sweeps.glass import walks
 from deepmech_book.sweeps.spring_block import (
-    convolutional,
     in_time,
     networks,
     regression,
     without_norm,
 )
+from deepmech_book.sweeps.spring_block.convolutional import train_through_stages
 
 TINY = {"name": "digits", "n_train": 120, "n_test": 60}
 FEW = {"name": "digits", "n_train": 700, "n_test": 50}
@@ -39,15 +39,17 @@ SWEEPS = [
     networks.figure_1(
         "dropout", TINY, (0.0, 0.2), [0.0, 0.5], 2, network={"width": 12, "depth": 4}, training={"epochs": 4}
     ),
-    in_time.regimes(TINY, n_seeds=2, epochs=3, n_records=2, width=12),
+    springs.experiment("figure-4", {"seed": range(2)}, data=TINY, epochs=3, n_records=2, width=12),
     in_time.on_both_sets(TINY, [1e-3, 1e-2], width=12, n_seeds=2, epochs=3),
     springs.experiment("figure-5a", {"seed": range(2)}, small=0.1, duration=1.0, large_steps=5, n=10),
     springs.experiment("noise-by-layer", {"slope": [0.4], "seed": [0]}, data=FEW, at=[0, 1], n_draws=2),
-    regression.figure_s12(n_seeds=2, epochs=10, width=12),
+    springs.experiment("figure-S12", {"seed": range(2)}, epochs=10, width=12),
     trials.trials(
         "small", label_error=[0.0, 0.5], per_class=12, n_trials=10, iterations=40, thin=20, coarse=20, n_checks=1
     ),
-    walks.phase_sweep("regularised", GLASS, [1.0, 0.0], 2, steps=60, waiting=[10, 30], preparation=BRIEF, width=4),
+    walks.phase_sweep(
+        "regularised", "digits", [1.0, 0.0], 2, n_data=200, steps=60, waiting=[10, 30], preparation=BRIEF, width=4
+    ),
     Sweep("landscapes", SURVEY, {"system": over("system", list(LANDSCAPES["networks"])), "seed": over("seed", [0, 1])},
           LANDSCAPES),
     *(
@@ -116,6 +118,7 @@ def figure_1(**changed):
     return networks.figure_1(**{"panel": "dropout", "data": TINY} | changed)
 
 
+STAGES = {"data": TINY, "network": {}, "training": {}, "stage": 4, "n_records": 5}
 REQUESTS = [
     (lambda: figure_1(panel="weight"), "panel = 'weight'.*dropout"),
     (lambda: figure_1(data="mnst"), "data = 'mnst'.*mnist"),
@@ -124,9 +127,7 @@ REQUESTS = [
     (lambda: figure_1(training={"rate": 0.1}), "'rate'"),
     (lambda: networks.diagram("S4"), r"figure = 'S4'.*S5a"),
     (lambda: printed.printed("x"), r"panel = 'x'.*dropout"),
-    (lambda: convolutional.dropout_raised(data="fashion"), "data = 'fashion'.*mnist"),
-    (lambda: convolutional.dropout_raised(n_records=5, stage=4), "n_records = 5.*stage = 4"),
-    (lambda: convolutional.dropout_raised(network={"pooling": "min"}), "CNN.pooling"),
+    (lambda: train_through_stages(cells({"seed": 0}), **STAGES), "n_records = 5.*stage = 4"),
     (lambda: trials.as_published("mnist"), "must be one of geomnist, corruption"),
     (lambda: trials.trials("t", thin=7), "thin = 7: must divide the 10000 iterations"),
     (lambda: trials.trials("t", n_trials=25), "multiple of 10"),

@@ -7,18 +7,18 @@ import xarray as xr
 from deepmech.data import load
 from deepmech.metrics.curvature import curvature
 from deepmech.sweeps import run, sweep_of
-from deepmech_book.sweeps.spring_block import convolutional, regression
+from deepmech_book.spring_block.experiments import experiment
+from deepmech_book.sweeps.spring_block import convolutional
 from deepmech_book.sweeps.verification import compare
 
+FAST = {"learning_rate": 1e-3}
 TINY = {"name": "digits", "n_train": 60, "n_test": 40}
 
 
 @pytest.fixture(scope="module")
 def tiny() -> xr.Dataset:
-    sweep = convolutional.dropout_raised(
-        TINY, n_seeds=2, stage=3, learning_rate=1e-3, n_records=3, network={"channels": 3, "convolutions": 3}
-    )
-    return run(sweep, chunk=1)
+    how = {"stage": 3, "n_records": 3, "network": {"channels": 3, "convolutions": 3}}
+    return run(experiment("dropout-raised", {"seed": range(2)}, data=TINY, training=FAST, **how), chunk=1)
 
 
 def test_records_cover_the_three_stages(tiny):
@@ -57,14 +57,16 @@ def test_layer_0_shows_the_mean_images_and_their_width_at_every_stage(tiny):
 
 @pytest.mark.slow
 def test_dropout_takes_the_load_curve_down_on_digits():
-    made = run(convolutional.dropout_raised(n_seeds=1, stage=60, learning_rate=1e-3))
+    data = {"name": "digits", "n_train": 120}
+    how = {"stage": 60, "n_records": 8, "training": FAST}
+    made = run(experiment("dropout-raised", {"seed": [0]}, data=data, **how))
     bend = made["curvature"].sel(at_epoch=[60, 120, 180]).squeeze().values
     assert bend[0] > bend[1] + 0.05 > bend[2] + 0.1
 
 
 @pytest.fixture(scope="module")
 def made():
-    return run(regression.figure_s12(n_seeds=2, epochs=40, width=30))
+    return run(experiment("figure-S12", {"seed": range(2)}, epochs=40, width=30))
 
 
 def test_the_curve_begins_with_the_linear_fit_of_the_raw_data(made):

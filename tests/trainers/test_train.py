@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 import xarray as xr
 from trainer_data import clusters
 
@@ -127,6 +128,38 @@ def test_a_function_of_features_and_labels_is_measured_like_a_metric_of_this_lib
     for wrong in ((lambda x, y: 0.0), "F", accuracy):
         with pytest.raises(ValueError, match="train: metrics = "):
             train(**how, metrics=[wrong])
+
+
+@pytest.mark.parametrize("engine", ["compiled", "torch"])
+@pytest.mark.parametrize(
+    "network", [MLP(depth=3, width=5, dropout=0.2), MLP(depth=4, width=6, batch_norm=False, slope=0.1)]
+)
+def test_a_network_that_is_kept_has_the_features_that_were_measured_and_is_nobody_elses(network, engine):
+    seeds, x = over("seed", [0, 1]), torch.from_numpy(DATA.x_test)
+    made = train(network, SHORT, DATA, seed=seeds, engine=engine, ensemble_size=2, keep_models=True)
+    for seed in seeds.values:
+        one, model = made.sel(seed=seed, split="test"), made.model.sel(seed=seed).item()
+        *layers, output = model(x, every=True)
+        curve = [data_separation(layer.detach(), DATA.y_test) for layer in layers]
+        np.testing.assert_allclose(curve, one.load_curve, rtol=1e-4)
+        assert (output.argmax(1).numpy() == DATA.y_test).mean() == one.accuracy
+        assert (not model.training and not torch.equal(model.train()(x), output)) or not network.dropout
+    assert not torch.equal(*(model.linear[0].weight for model in made.model.values))
+
+
+def test_a_network_of_ones_own_comes_back_as_it_was_written():
+    def narrow(rate):
+        return torch.nn.Sequential(
+            torch.nn.Linear(6, 4), torch.nn.Tanh(), torch.nn.Dropout(rate), torch.nn.Linear(4, 3)
+        )
+
+    made = train(narrow, SHORT, DATA, rate=over("rate", [0.0, 0.5]), keep_models=True)
+    for rate in (0.0, 0.5):
+        model, x = made.model.sel(rate=rate).item(), torch.from_numpy(DATA.x_test)
+        again = narrow(rate).eval()
+        again.load_state_dict(model.state_dict())
+        assert torch.equal(again(x), model(x)) and model[2].p == rate and "forward" not in vars(model[2])
+        assert (model(x).argmax(1).numpy() == DATA.y_test).mean() == made.accuracy.sel(rate=rate, split="test")
 
 
 def test_d_hat_cannot_tell_the_layers_of_a_narrow_linear_network_apart():

@@ -15,7 +15,7 @@ from torch import nn
 from deepmech.core import specs
 from deepmech.core.labels import Number
 from deepmech.core.specs import Spec
-from deepmech.metrics.separation import ClassMoments, data_separation
+from deepmech.metrics.separation import ClassMoments, MetricFunction, data_separation
 from deepmech.trainers.engines.compiled.mlp import CompiledMLP, unsupported
 from deepmech.trainers.engines.torch_func import TorchEnsemble
 from deepmech.trainers.modules import require_new
@@ -38,8 +38,6 @@ Features = tuple[Sequence[Array] | Mapping[str, Array], Array]
 
 #: Metric -> name of its variable in the result.
 METRICS = {"D": "load_curve", "D_hat": "load_curve_hat"}
-#: What a layer's features (n, units) and labels (n,) tell, as one number.
-MetricFunction = Callable[[np.ndarray, np.ndarray], float]
 SPLITS = ("train", "test")
 
 #: What results hold, see :data:`deepmech.core.labels.Words`.
@@ -52,6 +50,7 @@ WORDS: dict[str, tuple[str, ...]] = {
     "loss": ("mean training loss", "1", "epoch"),
     "state": ("how training ended", "1"),
     "epochs_run": ("epochs that were run", "1"),
+    "model": ("trained network", "1"),
 }
 
 
@@ -67,6 +66,9 @@ class Engine(Protocol):
     def features(self, x: np.ndarray, member: int = 0) -> Features:
         """What the layers of one member make of samples (n, …)."""
 
+    def model(self, member: int = 0) -> nn.Module:
+        """One member as a module of its own, in evaluation mode."""
+
 
 @settled()
 def train(
@@ -79,6 +81,7 @@ def train(
     record: Sequence[int] | int | None = None,
     metrics: Sequence[str | MetricFunction] = ("D",),
     class_means: bool = False,
+    keep_models: bool = False,
     layers: Sequence[str] | None = None,
     ensemble_size: int | None = None,
     threads: int | None = None,
@@ -129,6 +132,8 @@ def train(
         (n, units) and labels (n,), to a number, which stands in the result under the function's name.
     class_means : bool
         Whether to record the mean features of every class as well.
+    keep_models : bool
+        Whether to keep the trained networks as well.
     layers : list of str, optional
         For a network of your own, which layers to measure, as for :func:`deepmech.metrics.load_curve.load_curve`; None
         takes the input and every activation module.
@@ -164,7 +169,9 @@ def train(
         - ``loss`` (…, epoch): mean training loss of every epoch; NaN after the last one run, and where not finite;
         - ``state`` (…): ``"finished"``, ``"stopped"`` (by ``stop_loss`` or ``stop_change``) or ``"diverged"`` (in epoch
           ``epochs_run`` the loss was not finite, or after it, the last, the network; numbers from there on are NaN);
-        - ``epochs_run`` (…).
+        - ``epochs_run`` (…);
+        - with ``keep_models``: ``model`` (…), each network as an ``nn.Module`` on the CPU, in evaluation mode. No file
+          holds modules: ``runs.drop_vars("model")`` before ``to_netcdf``, and ``state_dict()`` of each for itself.
 
         The attribute ``engine`` says which trained, ``fallback_reason`` why it was not the compiled one; where members
         differ in it, it is a coordinate along their labels. With the
@@ -216,6 +223,7 @@ def train(
     if isinstance(spec, FactoryNetwork):
         require_new(members)
     specs.check_bool("train: class_means", class_means)
+    specs.check_bool("train: keep_models", keep_models)
     data = validate_data(
         "train", data, training.dtype,
         every_class=bool(metrics) or class_means, image="CNN" if isinstance(spec, CNN) else "",
@@ -249,6 +257,8 @@ def train(
             engine = CompiledMLP(group[0], shared["compiled"])
         histories = [History(m, data, at, measures, class_means) for m in group]
         run_epochs(engine, histories)
+        for i, history in enumerate(histories if keep_models else []):
+            history.model = engine.model(i)
         return histories
 
     named = [code_of(m) if callable(m) else m for m in dict.fromkeys(metrics)]
@@ -405,6 +415,7 @@ class History:
         metrics: Mapping[str, Callable[[Any, np.ndarray], float]], class_means: bool,
     ):  # fmt: skip
         self.training, self.data, self.class_means = member.training, data, class_means
+        self.model: nn.Module | None = None
         self.splits = [split for split in SPLITS if getattr(data, f"x_{split}") is not None]
         self.wanted = np.array([int(member.training.epochs)] if epochs is None else epochs, dtype=int)
         self.loss = np.full(int(member.training.epochs), np.nan)
@@ -474,9 +485,12 @@ class History:
 
     def row(self) -> dict[str, Any]:
         """All variables of this member."""
-        means = {"class_mean": self.mean, "class_spread": self.spread} if self.class_means else {}
+        more = {"class_mean": self.mean, "class_spread": self.spread} if self.class_means else {}
+        if self.model is not None:
+            more["model"] = np.array(None)
+            more["model"][()] = self.model
         return {
-            **self.curves, "accuracy": self.accuracy, **means, "loss": self.loss,
+            **self.curves, "accuracy": self.accuracy, **more, "loss": self.loss,
             "state": np.array(self.state, "<U8"), "epochs_run": self.epoch,
         }  # fmt: skip
 

@@ -30,7 +30,7 @@ from deepmech.core import provenance
 from deepmech.sweeps.store import write_whole
 from deepmech_book.build import keys
 from deepmech_book.build.kernels import MARK, SAID, Forked, Server, end
-from deepmech_book.build.sources import BookError, Checkout, Source, format_duration, short
+from deepmech_book.build.sources import BookError, Checkout, PageRun, format_duration, short
 
 FIGURES = "figures"
 WIDGET = "application/vnd.jupyter.widget-view+json"
@@ -106,9 +106,7 @@ def stop() -> None:
 
 def execute(
     checkout: Checkout,
-    source: Source,
-    parameters: dict[str, Any],
-    parts: dict[str, Any],
+    page_run: PageRun,
     target: Path,
     environment: Mapping[str, str],
     seconds: int | None = None,
@@ -117,14 +115,14 @@ def execute(
     """Execute one notebook in the root of its checkout, and keep it as the file ``target`` beside its figures; returns
     what it wrote to standard error, which is left out of the file.
 
-    ``parts`` is what the notebook is made of, and the file says if that changed meanwhile; ``environment`` are
-    variables of its kernel beside those of this process, and a cell may take ``seconds``. The kernel is a fork of
-    ``server``'s process, or without one a process of its own. A NotebookFailed if a cell raises or is stopped, if the
-    result cannot be kept, or is not fit to print (:func:`check`).
+    ``environment`` are variables of its kernel beside those of this process, and a cell may take ``seconds``. The
+    kernel is a fork of ``server``'s process, or without one a process of its own. A NotebookFailed if a cell raises or
+    is stopped, if the result cannot be kept, or is not fit to print (:func:`check`).
     """
+    source, parameters = page_run.source, page_run.parameters
     with tempfile.TemporaryDirectory(prefix="deepmech-", ignore_cleanup_errors=True) as temporary:
         folder = Path(temporary)
-        notebook = _executed(checkout.root, source, parameters, folder, environment, seconds, server)
+        notebook = _executed(checkout.root, page_run, folder, environment, seconds, server)
         stderr = _tidy(notebook)
         check(notebook, places(checkout.root))
         drawn, figures = folder / "drawn", folder / FIGURES
@@ -137,7 +135,7 @@ def execute(
         results = [json.loads(line) for line in lines]
         notebook["metadata"]["deepmech"] = {
             "parts": {
-                **({} if now != parts else parts),
+                **({} if now != page_run.parts else now),  # what changed meanwhile is not trusted next time
                 "results": keys.results(checkout, [drawn["name"] for drawn in results]),
             },
             "parameters": {**source.parameters, **parameters},
@@ -160,20 +158,15 @@ def execute(
 
 
 def _executed(
-    root: Path,
-    source: Source,
-    parameters: dict[str, Any],
-    folder: Path,
-    own: Mapping[str, str],
-    seconds: int | None,
-    server: Server | None,
+    root: Path, page_run: PageRun, folder: Path, own: Mapping[str, str], seconds: int | None, server: Server | None
 ) -> dict[str, Any]:
     """What papermill makes of a notebook (nbformat 4 JSON); ``folder`` takes temporary files and figures."""
     # Profiles and start-up files of the user's own IPython must not change what the book says.
     alone = {"IPYTHONDIR": str(folder), "PYDEVD_DISABLE_FILE_VALIDATION": "1", MARK: uuid.uuid4().hex}
     folders = {"DEEPMECH_DRAWN": str(folder / "drawn"), "DEEPMECH_FIGURES": str(folder / FIGURES)}
     written, out, said = folder / "written.ipynb", folder / "executed.ipynb", folder / SAID
-    given = {name: value for name, value in parameters.items() if repr(value) != repr(source.parameters[name])}
+    source = page_run.source
+    given = {name: value for name, value in page_run.parameters.items() if repr(value) != repr(source.parameters[name])}
     _running.add(alone[MARK])
     try:
         nbformat.write(source.notebook, written)

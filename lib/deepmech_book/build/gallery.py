@@ -13,8 +13,7 @@ from typing import Any
 from docutils import nodes
 
 from deepmech_book.build import keys
-from deepmech_book.build.notebooks import PageRun
-from deepmech_book.build.sources import Checkout
+from deepmech_book.build.sources import Checkout, PageRun
 
 #: The folder of the site in which the files of all figures lie; the book gives no name to two figures.
 FOLDER = "figures"

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ import psutil
 from deepmech.cli import Passing
 from deepmech.core import provenance
 from deepmech_book.build import keys
-from deepmech_book.build.sources import BookError, Checkout, Source, format_duration
+from deepmech_book.build.sources import BookError, Checkout, PageRun, format_duration
 
 Say = Callable[[str], None]
 #: Minutes that a cell of a page of the profile quick may take; in other profiles a cell may compute for days.
@@ -27,26 +27,6 @@ CELL_MINUTES = 30.0
 OFTEN = 5.0
 #: Bytes that a page may need; most need a third of that.
 MEMORY = 2 * 2**30
-
-
-@dataclass(frozen=True)
-class PageRun:
-    """One notebook of one build: what it takes and, once there, its executed form.
-
-    ``parts`` is what it is made of; ``notebook`` is None as long as it is not there, made of these; ``fresh`` says that
-    this run executed it, and ``why``: what of it had changed since it was executed before.
-    """
-
-    source: Source
-    parameters: dict[str, Any]
-    parts: dict[str, Any]
-    notebook: dict[str, Any] | None = None
-    fresh: bool = False
-    why: tuple[str, ...] = ()
-
-    @property
-    def name(self) -> str:
-        return self.source.name
 
 
 def page_runs(checkout: Checkout, profile: str) -> list[PageRun]:
@@ -133,8 +113,7 @@ def executions(
         own = {**environment, "DEEPMECH_PROGRESS": str(progress[words])}
         minutes = cell_minutes or (CELL_MINUTES if page_run.parameters["profile"] == "quick" else 0)
         seconds = max(1, round(60 * minutes)) if minutes else None
-        what = Checkout(checkout.root), page_run.source, page_run.parameters, page_run.parts, target
-        if stderr := execution.execute(*what, own, seconds, server):
+        if stderr := execution.execute(Checkout(checkout.root), page_run, target, own, seconds, server):
             say(f"{words} wrote to standard error (left out of the page):\n{stderr.rstrip()}")
         return replace(page_run, notebook=keys.executed(target), fresh=True)
 

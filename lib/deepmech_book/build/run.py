@@ -8,13 +8,12 @@ notebook: the executed notebook, its figures (SVG, and the numbers drawn), its c
 from __future__ import annotations
 
 import ast
-import hashlib
 import json
 import os
 import shutil
 import tempfile
 from collections.abc import Mapping
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +23,11 @@ import yaml
 from deepmech.sweeps.store import write_whole
 from deepmech_book.build import keys, notebooks
 from deepmech_book.build.notebooks import Say
-from deepmech_book.build.sources import BookError, Checkout, Source, aligned, assignments, checked, kind
+from deepmech_book.build.sources import BookError, Checkout, PageRun, Source, aligned, assignments, checked, kind
 from deepmech_book.claims.tables import csv_text
 
 #: Bytes that a folder has to take before a notebook runs whose result goes there; those of the book take a tenth.
 ROOM = 2**24
-#: The list of files that :func:`hand_over` wrote into a folder.
-LIST = ".deepmech-wrote.json"
 
 
 def notebook_of(path: str | Path) -> tuple[Checkout, Source]:
@@ -96,7 +93,7 @@ def run(
         demand_room(place)
     made = Path(tempfile.mkdtemp(prefix="deepmech-"))
     try:
-        page_run = notebooks.PageRun(source, parameters, keys.parts(source, parameters, keys.surroundings(checkout)))
+        page_run = PageRun(source, parameters, keys.parts(source, parameters, keys.surroundings(checkout)))
         todo = {source.name: (made / f"{stem}.ipynb", page_run)}
         with closing(notebooks.executions(checkout, todo, 1, cell_minutes, say)) as executed:
             (done,) = executed
@@ -147,15 +144,12 @@ def demand_own(folder: Path) -> None:
         return
     if folder.is_symlink() or not folder.is_dir():
         raise FileExistsError(f"{folder} is in the way, no folder of deepmech's: move it away, or name another folder")
-    listed: Any = None
-    with suppress(OSError, ValueError):
-        listed = json.loads((folder / LIST).read_text(encoding="utf-8"))
-    for path in _files(folder):
-        ours = isinstance(listed, dict) and path.is_file() and not path.is_symlink()
-        if not ours or (path != folder / LIST and listed.get(_name(path, folder)) != _checksum(path)):
+    listed = keys.read_manifest(folder)
+    for name, digest in keys.file_digests(folder).items():
+        if not digest or listed.get(name) != digest:
             raise FileExistsError(
-                f"{path} is in the way: deepmech did not write it, or it was changed since. Move it away, or name "
-                "another folder"
+                f"{folder / name} is in the way: deepmech did not write it, or it was changed since. Move it away, or "
+                "name another folder"
             )
 
 
@@ -168,8 +162,7 @@ def hand_over(made: Path, target: Path) -> None:
         keys.remove(new)  # of one that was killed here
         try:
             shutil.copytree(made, new)
-            listed = {_name(path, new): _checksum(path) for path in _files(new)}
-            write_whole(new / LIST, json.dumps(listed, indent=1, sort_keys=True))
+            keys.write_manifest(new)
             if target.exists():
                 keys.remove(old)
                 target.rename(old)
@@ -179,16 +172,3 @@ def hand_over(made: Path, target: Path) -> None:
             if old.exists() and not os.path.lexists(target):
                 old.rename(target)
             keys.remove(old)
-
-
-def _files(folder: Path) -> list[Path]:
-    """All that is no folder, or a link to one, below a folder."""
-    return [path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()]
-
-
-def _name(path: Path, folder: Path) -> str:
-    return path.relative_to(folder).as_posix()
-
-
-def _checksum(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -21,18 +21,15 @@ from typing import Any
 import filelock
 import yaml
 
-import deepmech
 from deepmech.core.specs import digest
 from deepmech.sweeps.store import write_whole
 from deepmech_book import RECORD
 from deepmech_book.build import api, gallery, keys, pages, verdicts
-from deepmech_book.build.notebooks import PageRun, Say
-from deepmech_book.build.notebooks import page_runs as page_runs_of
-from deepmech_book.build.sources import REFERENCE, BookError, Checkout, mapping
+from deepmech_book.build.notebooks import Say
+from deepmech_book.build.sources import REFERENCE, BookError, Checkout, PageRun, mapping
 from deepmech_book.claims import registry, tables
 from deepmech_book.claims.display import RAISED, fold, with_rows
 
-SEAL = ".deepmech-site"
 #: The file that says, beside what Sphinx keeps of pages, what of it is not pages.
 _LIKE = "deepmech-like"
 #: What Jupyter Book may take for the pages; all of the book take it two, where nothing else runs.
@@ -117,7 +114,7 @@ def build(
     shutil.copytree(work / "_build" / "html", new)
     write_whole(kept, like)
     _lighten(new)
-    write_whole(new / SEAL, _mark(of, new))
+    keys.write_manifest(new, of)
     try:
         keys.remove(checkout.html)
         checkout.html.parent.mkdir(exist_ok=True)
@@ -141,15 +138,6 @@ def _lighten(html: Path) -> None:
         if path.name not in figures:
             path.unlink()
     write_whole(icons, _ICON.sub(lambda icon: icon[0] if named & {icon[1], *icon[2].split('"')} else "", drawn))
-
-
-def current(checkout: Checkout, profile: str = "quick") -> bool:
-    """Whether the site there is that of the whole book as it is written now: every page was executed as it stands, and
-    nothing that the site was made of has changed since, nor any file of it."""
-    found = page_runs_of(checkout, profile)
-    if any(s.notebook is None for s in found):
-        return False
-    return _is(checkout.html, _made_of(checkout, found, collect_records(found), profile, False)[1])
 
 
 def _printable(page_run: PageRun) -> str:
@@ -254,8 +242,7 @@ def _made_of(
     """What the build writes for a site, by file name; a digest of that and of all else that a site is made of; and one
     of all of it but pages. The status page is not there, which tells how the last build went, nor are the library's
     reference and what opens the book, which follow from the library and its results."""
-    reference = _has_reference(checkout)
-    made = pages.claims_pages(records, profile, {s.name: s.source.title for s in ready}, reference)
+    made = pages.claims_pages(records, profile, {s.name: s.source.title for s in ready})
     made |= pages.pieces(ready, records) | {"gallery.md": gallery.page(ready, checkout.toc)}
     made |= {f"{s.name}.ipynb": _printable(s) for s in ready}
     names = {s.name for s in ready}
@@ -264,9 +251,8 @@ def _made_of(
     prose = keys.tree_digest(checkout.book, lambda name: not name.startswith(other) and name.endswith(".md"))
     rest = keys.tree_digest(checkout.book, lambda name: not name.startswith(other) and not name.endswith(".md"))
     package = keys.tree_digest(Path(__file__).parent)
-    library = keys.tree_digest(Path(deepmech.__file__).parent) if reference else ""  # it shows docstrings
     results = keys.tree_digest(checkout.book / "results")  # what opens the book draws one
-    shared = [keys.surroundings(checkout), package, library, results, rest]
+    shared = [keys.surroundings(checkout), package, results, rest]
     like = digest([*shared, *(made[f".site/{name}.yml"] for name in ("_config", "_toc"))])
     return made, digest([prose, made, like]), like
 
@@ -275,27 +261,16 @@ def _has_reference(checkout: Checkout) -> bool:
     return any(page.startswith(f"generated/{REFERENCE}") for page in checkout.pages)
 
 
-def _mark(of: str, html: Path) -> str:
-    """What a site bears that was made of this, as long as no file of it is edited, lost or added: a digest of both, and
-    the names of its files."""
-    names = sorted(
-        path.relative_to(html).as_posix() for path in html.rglob("*") if path.is_file() and path.name != SEAL
-    )
-    return "\n".join([digest([of, keys.tree_digest(html, lambda name: name != SEAL)]), *names])
-
-
 def _not_ours(html: Path) -> str:
     """What stands in the place of the next site and was not made for the last one, in words; empty if nothing does."""
-    if html.is_symlink() or not (html / SEAL).is_file():
-        return "book/_build/html is no site that deepmech book made"
-    listed = {SEAL, *(html / SEAL).read_text(encoding="utf-8", errors="replace").splitlines()[1:]}
-    there = (path.relative_to(html).as_posix() for path in html.rglob("*") if path.is_symlink() or not path.is_dir())
-    return next((f"book/_build/html/{name} was not made by deepmech book" for name in there if name not in listed), "")
+    listed = {} if html.is_symlink() else keys.read_manifest(html)
+    strange = [f"/{name}" for name in keys.file_digests(html) if name not in listed] if listed else [""]
+    return f"book/_build/html{strange[0]} was not made by deepmech book" if strange else ""
 
 
 def _is(html: Path, of: str) -> bool:
-    """Whether a site is there that was made of this."""
-    return (html / SEAL).is_file() and (html / SEAL).read_bytes() == _mark(of, html).encode()
+    """Whether a site is there that was made of this, and no file of it was edited, lost or added."""
+    return keys.read_manifest(html) == {"": of, **keys.file_digests(html)}
 
 
 def _config(checkout: Checkout, partial: bool) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 from sphinx_external_toc.parsing import parse_toc_data
 
 PROFILES = ("quick", "laptop", "paper")
-MADE_PAGES = ("status", "scoreboard", "papers", "formulas", "gallery")
+MADE_PAGES = ("status", "scoreboard", "papers", "gallery")
 REFERENCE = "api/"
 #: Parameters that say which, not how many: they may be 0.
 NAMES = ("number", "seed")
@@ -171,6 +171,26 @@ class Source:
     def cells(self) -> list[Any]:
         """The cells of parameters, of which there must be one."""
         return [c for c in self.notebook.cells if "parameters" in c.metadata.get("tags", [])]
+
+
+@dataclass(frozen=True)
+class PageRun:
+    """One notebook of one build: what it takes and, once there, its executed form.
+
+    ``parts`` is what it is made of; ``notebook`` is None as long as it is not there, made of these; ``fresh`` says that
+    this run executed it, and ``why``: what of it had changed since it was executed before.
+    """
+
+    source: Source
+    parameters: dict[str, Any]
+    parts: dict[str, Any]
+    notebook: dict[str, Any] | None = None
+    fresh: bool = False
+    why: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.source.name
 
 
 def read(name: str, path: Path) -> Source:

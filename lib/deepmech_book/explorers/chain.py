@@ -12,8 +12,8 @@ from deepmech.core.labels import over
 from deepmech.core.random import stream_id
 from deepmech.metrics.curvature import curvature
 from deepmech.simulators.spring_block import Chain, equilibrium, simulate
-from deepmech_book.analysis.spring_block.chains import DIAGRAMS, REGIMES
 from deepmech_book.explorers.page import ANIMATION_PARAMS, ExplorerSpec, Value, animation_state, key
+from deepmech_book.spring_block.chains import DIAGRAMS, REGIMES
 
 FIG_3 = DIAGRAMS["A.3"]
 VALUES = {

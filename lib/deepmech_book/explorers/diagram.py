@@ -10,8 +10,8 @@ from deepmech.metrics.curvature import curvature
 from deepmech.simulators.spring_block import simulate
 from deepmech.sweeps import Sweep, sweep_of
 from deepmech.trainers import MLP, Training
-from deepmech_book.analysis.spring_block import chains
 from deepmech_book.explorers.page import ExplorerSpec, Value, in_page
+from deepmech_book.spring_block import chains
 from deepmech_book.sweeps.shipped import result
 from deepmech_book.sweeps.spring_block import networks
 

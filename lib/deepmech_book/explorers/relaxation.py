@@ -7,8 +7,8 @@ import numpy as np
 import xarray as xr
 
 from deepmech.plots.style import temperatures
-from deepmech_book.analysis.glass import phases
 from deepmech_book.explorers.page import ExplorerSpec, Value, in_page, quantise_int16
+from deepmech_book.glass import phases
 from deepmech_book.sweeps.glass import walks
 from deepmech_book.sweeps.shipped import result
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 from deepmech.core.random import stream_id
-from deepmech_book.analysis.spring_block.chains import DIAGRAMS
 from deepmech_book.explorers.page import ANIMATION_PARAMS, ExplorerSpec, Value, animation_state, quantise_int16
+from deepmech_book.spring_block.chains import DIAGRAMS
 from deepmech_book.sweeps.shipped import result
 from deepmech_book.sweeps.spring_block import in_time
 

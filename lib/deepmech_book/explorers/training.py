@@ -9,8 +9,8 @@ from deepmech.core.random import stream_id
 from deepmech.data import load
 from deepmech.metrics.curvature import curvature
 from deepmech.trainers import MLP, Training, train
-from deepmech_book.analysis.spring_block.chains import DIAGRAMS
 from deepmech_book.explorers.page import SEED, SEEDS, ExplorerSpec, Value, key, quantise_int16
+from deepmech_book.spring_block.chains import DIAGRAMS
 
 FIG_3 = DIAGRAMS["A.3"]
 MOST_DROPOUT = 0.28

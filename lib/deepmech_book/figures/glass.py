@@ -8,9 +8,8 @@ takes ``alt``, what it shows in a sentence, and ``figure``, the registry id of t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial, wraps
 from typing import Any
 
 import numpy as np
@@ -22,28 +21,9 @@ from matplotlib.ticker import MaxNLocator, MultipleLocator
 
 from deepmech.plots import style
 from deepmech.plots.style import LIGHT, NARROW, SMALL, transpose_to
-from deepmech_book.figures import Picture
 from deepmech_book.figures.axes import end_labels, logarithmic, spread_labels
 from deepmech_book.figures.picture import pictured
 from deepmech_book.figures.planes import slices
-
-__all__ = [
-    "before_and_after",
-    "curves",
-    "descents",
-    "growth_after_waits",
-    "loss_of_protocol",
-    "losses_by_decay",
-    "losses_by_size",
-    "losses_of_plane",
-    "motilities",
-    "non_gaussian",
-    "paths",
-    "plain",
-    "planes",
-    "susceptibilities",
-    "times_by_training",
-]
 
 SINCE = "time $t$ since $t_w$ (steps)"
 LOSS = "final data loss"
@@ -94,9 +74,10 @@ def _colours(values: Sequence[Any], by: str) -> list[str]:
 
 
 def _finish(axes: Sequence[Axes], log: str) -> None:
-    """Scales, and numbers as the text prints them."""
+    """Lines at the ordinate's numbers, scales, and numbers as the text prints them."""
     logarithmic("glass", axes, log)
     for ax in axes:
+        ax.grid(axis="y")
         for which in log:
             axis = getattr(ax, f"{which}axis")
             axis.set_major_formatter(lambda v, _: _number(v))
@@ -201,11 +182,6 @@ def _name_curves(
         end_labels(ax, told, height)
 
 
-def _draws(draw: Callable[..., Figure]) -> Callable[..., Picture]:
-    """A drawing function as one that makes pictures, with the numbers drawn."""
-    return wraps(draw)(pictured(draw))
-
-
 def _split(given: Any, panel: str | None) -> dict[str, xr.DataArray]:
     """Title -> what one panel shows."""
     if isinstance(given, Mapping):
@@ -213,7 +189,7 @@ def _split(given: Any, panel: str | None) -> dict[str, xr.DataArray]:
     return {"": given} if panel is None else {str(v): given.sel({panel: v}, drop=True) for v in given[panel].values}
 
 
-@_draws
+@pictured
 def curves(
     data: Any,
     theory: Any = None,
@@ -240,29 +216,11 @@ def curves(
 ) -> Figure:
     """Curves below one another on one scale, named where they lie; ``theory`` on top of them, ``free`` in grey below.
 
-    Parameters
-    ----------
-    data, theory, free : DataArray, or mapping from titles to them
-        Over ``by`` and ``x`` (and ``panel``).
-    prefix : str
-        Before the first name.
-    levels : sequence of float
-        Two heights at which names stand by turns; without them they stand at the right ends.
-    points : bool
-        Open dots, on which ``theory`` lies as a line of their colour; else ``theory`` is dashed and black.
-    alike : str
-        What ``theory`` is called if it is one curve for all; then it is drawn once.
-    words : sequence of (panel, x, y, words)
-        At places of the data; a panel by its number or title, if it is there.
-    near : bool
-        Whether curves are named right at their ends, for those that end at different times.
-    left : float, optional
-        Where the abscissa begins.
-    limits : (low, high), optional
-        Of the ordinate.
-    dotted : sequence of values along ``by``
-    x_label, y_label : str
-        Without them axes are named by attributes of the arrays.
+    Each is over ``by`` and ``x`` (and ``panel``), or a mapping from titles. Names stand at two heights by turns
+    (``levels``), without these at the right ends, with ``near`` close to these, for curves that end at different times.
+    With ``points`` dots are drawn, on which ``theory`` lies as a line of their colour; else it is dashed and black;
+    ``alike`` says that it is one curve for all, drawn once. ``dotted`` are values along ``by``, ``words`` (panel, x, y,
+    words), a panel by its number or title; ``left`` and ``limits`` are those of the axes.
     """
     parts = [_split(one, panel) for one in (data, theory, free) if one is not None]
     shown, told, rival = parts[0], parts[1] if theory is not None else {}, parts[-1] if free is not None else {}
@@ -295,7 +253,6 @@ def curves(
             ax.plot(line[x], line.max(by), **FREE, zorder=5)
         if level is not None:
             ax.axhline(level, **FREE, zorder=2)
-        ax.grid(axis="y")
         if k + 1 == n:
             ax.set_xlabel(x_label)
     if left is not None:
@@ -318,7 +275,7 @@ def curves(
     return fig
 
 
-@_draws
+@pictured
 def plain(
     data: xr.DataArray,
     theory: xr.DataArray | None = None,
@@ -332,35 +289,19 @@ def plain(
     points: bool = True,
     places: Mapping[Any, tuple[float, float]] | None = None,
     prefix: str = "",
-    black: bool = False,
     level: float | None = None,
     words: Sequence[tuple[float, float, str]] = (),
     guide: tuple[Sequence[float], Sequence[float]] | None = None,
     limits: tuple[float, float] | None = None,
     colours: Sequence[str] | None = None,
     key: bool = False,
-    fig: Figure,
-) -> Figure:
-    """Curves in one panel, each named at its place, or at its right end; dashed ``theory`` in the curve's colour.
+    ax: Axes,
+) -> None:
+    """Curves in one panel, each named at its place (``places``), or at its right end; dashed ``theory`` in the curve's
+    colour.
 
-    Parameters
-    ----------
-    data, theory : DataArray
-        Over ``by`` and ``x``.
-    places : mapping from values along ``by`` to (x, y), optional
-        Where names stand.
-    black : bool
-        Whether ``theory`` is black.
-    words : sequence of (x, y, words)
-    guide : (x, y), optional
-        A dotted line to compare slopes with.
-    limits : (low, high), optional
-        Of the ordinate.
-    key : bool
-        Names in a legend instead, for many curves that nearly touch.
+    ``guide`` (x, y) is a dotted line to compare slopes with; ``key``: names in a legend, for curves that nearly touch.
     """
-    fig.set_size_inches(NARROW, 3.4)
-    ax = fig.subplots()
     data = transpose_to("glass", data, by, x).sortby(x)
     values = data[by].values.tolist()
     shades = list(colours or _colours(values, by))
@@ -372,7 +313,7 @@ def plain(
             ax.vlines(data[x], low, high, color=colour, lw=1.4, zorder=2)
         if theory is not None and value in theory[by].values:
             line = theory.sel({by: value})
-            ax.plot(line[x], line, **({**FREE, "zorder": 4} if black else {**FREE, "color": colour, "zorder": 1}))
+            ax.plot(line[x], line, **{**FREE, "color": colour, "zorder": 1})
     if guide is not None:
         ax.plot(*guide, color=LIGHT.muted, lw=1.6, ls=":", zorder=1)
     if level is not None:
@@ -380,7 +321,6 @@ def plain(
     ax.set(xlabel=x_label or style.axis_label(data[x]), ylabel=y_label or style.axis_label(data))
     if "x" not in log and float(data[x].max()) >= 1000:
         ax.xaxis.set_major_formatter(lambda v, _: f"{v:,.0f}")
-    ax.grid(axis="y")
     if limits:
         ax.set_ylim(*limits)
     _finish([ax], log)
@@ -403,13 +343,12 @@ def plain(
             _say(ax, *places[value], prefix + name, colour)
     for at, y, said in words:
         _say(ax, at, y, said)
-    return fig
 
 
 # --- relaxation, superposition, forecast ------------------------------------------------------------------------------
 
 
-@_draws
+@pictured
 def times_by_training(data: xr.DataArray, *, interval: tuple[xr.DataArray, xr.DataArray], fig: Figure) -> Figure:
     """τ₉₀ over the ``length`` of training: windows have a colour, waits open or full points; ``kind`` names both."""
     fig.set_size_inches(NARROW, 3.6)
@@ -424,7 +363,6 @@ def times_by_training(data: xr.DataArray, *, interval: tuple[xr.DataArray, xr.Da
         ax.plot(curve.length, curve, "o--" if at_once else "o-", color=colour, mfc=face, lw=1.6, ms=6, zorder=3)
         ax.vlines(curve.length, low, high, color=colour, lw=1.3, zorder=2)
     ax.set(xlabel=r"length of training $\mu t$", ylabel=r"$\tau_{90}$ at $T = 0$ (steps)")
-    ax.grid(axis="y")
     _finish([ax], "xy")
     for i, window in enumerate(windows):
         first = data.sel(kind=f"{window}, {waits[1]}")[0]
@@ -440,16 +378,9 @@ def times_by_training(data: xr.DataArray, *, interval: tuple[xr.DataArray, xr.Da
     return fig
 
 
-@_draws
+@pictured
 def loss_of_protocol(data: xr.DataArray, *, stages: Mapping[str, float], fig: Figure) -> Figure:
-    """The data loss of one network over ``step``, with its stages.
-
-    Parameters
-    ----------
-    data : DataArray, dims (step)
-    stages : mapping of str to float
-        Name -> the step at which a stage ends, in their order.
-    """
+    """The data loss of one network over ``step``; stages: name -> the step at which it ends, in their order."""
     fig.set_size_inches(NARROW, 3.1)
     ax = fig.subplots()
     ax.plot(data.step, data, color=style.categories(1)[0], lw=2)
@@ -474,7 +405,7 @@ def loss_of_protocol(data: xr.DataArray, *, stages: Mapping[str, float], fig: Fi
     return fig
 
 
-@_draws
+@pictured
 def before_and_after(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -> Figure:
     """Two panels with an abscissa each; in the second all free walks are one curve."""
     fig.set_size_inches(NARROW, 5.2)
@@ -490,7 +421,6 @@ def before_and_after(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -
         for curve in free.values[:: 1 if k == 0 else len(free)]:
             ax.plot(free.time, curve, **FREE, zorder=4)
         ax.set_xlabel(name)
-        ax.grid(axis="y")
         if k:
             ax.set_xlim(left=0.1)
         else:
@@ -509,7 +439,7 @@ def before_and_after(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -
 # --- ageing -----------------------------------------------------------------------------------------------------------
 
 
-@_draws
+@pictured
 def growth_after_waits(data: Mapping[str, xr.Dataset], *, fig: Figure) -> Figure:
     """τ₉₀ after each wait over that after the first, a panel for each phase."""
     fig.set_size_inches(NARROW, 0.8 + 1.55 * len(data))
@@ -533,7 +463,6 @@ def growth_after_waits(data: Mapping[str, xr.Dataset], *, fig: Figure) -> Figure
                 _say(ax, *place, f"$t_w$ = {wait:,}", shades[wait], ha="left", va=side)
         if k == 0:
             _say(ax, 0.8, 1.3, f"1: after {first:,} steps", ha="right")
-        ax.grid(axis="y")
     axes[0].set_ylim(0.75, 3.1)
     _finish(axes, "x")
     return fig
@@ -542,45 +471,38 @@ def growth_after_waits(data: Mapping[str, xr.Dataset], *, fig: Figure) -> Figure
 # --- heterogeneity ----------------------------------------------------------------------------------------------------
 
 
-@_draws
-def _alpha(data: Mapping[str, xr.DataArray], theory: Mapping[str, xr.DataArray], *, fig: Figure) -> Figure:
-    """α₂ of networks by temperature, the null dashed, and what it leaves of the coldest shaded; a panel each."""
-    fig.set_size_inches(NARROW, 0.8 + 1.6 * len(data))
-    axes = style.panels(fig, list(data), 1, "$t$ (steps)", r"$\alpha_2$", sharex=True, sharey=True)
-    for k, (ax, title) in enumerate(zip(axes, data, strict=True)):
-        found, null = (one[title].transpose("temperature", "time").dropna("time", how="all") for one in (data, theory))
+@pictured
+def non_gaussian(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -> Figure:
+    """α₂ of networks by temperature, the null dashed, and what it leaves of the coldest shaded; a panel a phase."""
+    phases = data.phase.values.tolist()
+    fig.set_size_inches(NARROW, 0.8 + 1.6 * len(phases))
+    axes = style.panels(fig, phases, 1, "$t$ (steps)", r"$\alpha_2$", sharex=True, sharey=True)
+
+    def shown(one: xr.DataArray, phase: str) -> xr.DataArray:
+        return one.sel(phase=phase).transpose("temperature", "time").dropna("time", how="all")
+
+    for k, (ax, phase) in enumerate(zip(axes, phases, strict=True)):
+        found, null = shown(data, phase), shown(theory, phase)
         values = found.temperature.values.tolist()
         colours, cold = _colours(values, "temperature"), int(np.argmin(values))
         ax.fill_between(found.time, null[cold], found[cold], color=colours[cold], alpha=0.18, lw=0)
         for curve, gaussian, colour in zip(found.values, null.values, colours, strict=True):
             ax.plot(found.time, curve, color=colour, lw=1.8, zorder=3)
             ax.plot(found.time, gaussian, **{**FREE, "color": colour, "zorder": 2})
-        ax.grid(axis="y")
         if k == 0:
             ax.plot([], [], color=LIGHT.muted, lw=1.8, label="networks")
             ax.plot([], [], **{**FREE, "color": LIGHT.muted}, label="layers and silent units alone")
     style.legend(fig, axes[0], 2, "outside upper left")
     _finish(axes, "x")
-    for ax, one in zip(axes, data.values(), strict=True):
-        shown = one.transpose("temperature", "time").dropna("time", how="all")
-        values = shown.temperature.values.tolist()
-        _name_ends(ax, shown.time.values, shown.values, values, 1.2)
+    for ax, phase in zip(axes, phases, strict=True):
+        one = shown(data, phase)
+        names, colours = [_number(v) for v in one.temperature.values], _colours(one.temperature.values, "temperature")
+        ax.autoscale_view()
+        _name_curves(ax, one.time.values, one.values, names, colours, prefix="$T$ = ", height=1.2)
     return fig
 
 
-def _name_ends(ax: Axes, x: np.ndarray, curves: np.ndarray, values: Sequence[float], height: float) -> None:
-    """Temperatures at the right ends of their curves."""
-    names = [_number(v) for v in values]
-    ax.autoscale_view()
-    _name_curves(ax, x, curves, names, _colours(values, "temperature"), prefix="$T$ = ", height=height)
-
-
-def non_gaussian(data: xr.DataArray, theory: xr.DataArray, *, alt: str, figure: str) -> Picture:
-    """α₂ over time, and that of Gaussian layers: over ``phase`` (a panel each), ``temperature`` and ``time``."""
-    return _alpha(*(_split(one, "phase") for one in (data, theory)), alt=alt, figure=figure)
-
-
-@_draws
+@pictured
 def motilities(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -> Figure:
     """Histograms of log₁₀|Δw|, and those of Gaussian layers: over ``phase``, ``temperature`` and ``bin``.
 
@@ -623,8 +545,8 @@ def motilities(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -> Figu
     return fig
 
 
-@_draws
-def _fluctuations(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -> Figure:
+@pictured
+def susceptibilities(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -> Figure:
     """χ₄ over ``time`` and ``temperature``, along ``kind`` that of networks and of free walks; ``theory``: independent
     weights."""
     fig.set_size_inches(NARROW, 3.6)
@@ -637,7 +559,6 @@ def _fluctuations(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -> F
         ax.plot(found.time, found, color=colour, lw=1.8, zorder=3)
         ax.plot(free.time, free, **{**FREE, "lw": 1.1}, zorder=4)
     ax.set(xlabel="$t$ (steps)", ylabel=r"$\chi_4$", ylim=(0, None))
-    ax.grid(axis="y")
     _finish([ax], "x")
     if bool(data.isnull().all()):  # one network alone does not fluctuate, and has no peak to be named at
         return fig
@@ -662,20 +583,12 @@ def _fluctuations(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -> F
     return fig
 
 
-susceptibilities = partial(
-    _fluctuations,
-    alt="The dynamic susceptibility over time at nine temperatures: peaks of networks that come later the colder it "
-    "is, those of hot free walks nearly as high, and that of independent weights far below.",
-)
-
 # --- transitions ------------------------------------------------------------------------------------------------------
 
 
-@_draws
-def losses_by_size(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -> Figure:
+@pictured
+def losses_by_size(data: xr.DataArray, theory: xr.DataArray, *, ax: Axes) -> None:
     """Networks as dots, the typical loss as a line, named in the picture."""
-    fig.set_size_inches(NARROW, 3.4)
-    ax = fig.subplots()
     labels = theory.labels.values.tolist()
     for name, colour in zip(labels, style.categories(len(labels)), strict=True):
         single, typical = data.sel(labels=name).transpose("seed", ...), theory.sel(labels=name).dropna("ratio")
@@ -683,7 +596,6 @@ def losses_by_size(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -> 
             ax.plot(data.ratio, one, "o", color=colour, mfc="none", mew=1.0, ms=4.5, alpha=0.75)
         ax.plot(typical.ratio, typical, color=colour, lw=2.6, zorder=3)
     ax.set(xlabel="weights per sample $N/P_D$", ylabel=LOSS)
-    ax.grid(axis="y")
     _finish([ax], "y")
     for name, colour in zip(labels, style.categories(len(labels)), strict=True):
         typical = theory.sel(labels=name).dropna("ratio")
@@ -700,24 +612,20 @@ def losses_by_size(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -> 
     ax.plot([], [], "o", color=LIGHT.muted, mfc="none", ms=4.5, label="a network")
     ax.plot([], [], color=LIGHT.muted, lw=2.6, label="geometric mean")
     ax.legend(loc="lower left")
-    return fig
 
 
-@_draws
-def losses_by_decay(data: xr.DataArray, *, log: str = "", paper: float | None = None, fig: Figure) -> Figure:
+@pictured
+def losses_by_decay(data: xr.DataArray, *, log: str = "", paper: float | None = None, ax: Axes) -> None:
     """Final losses over ``regularisation`` along ``kind``: single networks thin and grey, their mean thick.
 
     ``paper`` marks the decay at which the paper has the transition.
     """
-    fig.set_size_inches(NARROW, 3.4)
-    ax = fig.subplots()
     for kind in data.kind.values:
         one = data.sel(kind=kind)
         colour, width = (style.categories(1)[0], 3.0) if kind == "mean" else ("#8b95a1", 1.2)
         ax.plot(one.regularisation, one, color=colour, lw=width, zorder=1 + width)
     ax.axhline(0.5, **FREE)
     ax.set(xlabel=r"weight decay $\lambda$", ylabel=LOSS, ylim=(None, 0.5 + 0.09 * float(0.5 - data.min())))
-    ax.grid(axis="y")
     _finish([ax], log)
     low = float(data.min())
     left = float(data.regularisation[1 if log else 0])
@@ -728,10 +636,9 @@ def losses_by_decay(data: xr.DataArray, *, log: str = "", paper: float | None = 
     ax.plot([], [], color="#8b95a1", lw=1.2, label="single networks")
     ax.plot([], [], color=style.categories(1)[0], lw=3, label="mean of all")
     ax.legend(loc="lower right" if not log else "center left")
-    return fig
 
 
-@_draws
+@pictured
 def losses_of_plane(data: xr.DataArray, *, fig: Figure) -> Figure:
     """Typical final losses over ``regularisation``, one curve for each ``ratio`` of weights to samples."""
     fig.set_size_inches(NARROW, 3.6)
@@ -768,7 +675,7 @@ def losses_of_plane(data: xr.DataArray, *, fig: Figure) -> Figure:
 # --- landscape --------------------------------------------------------------------------------------------------------
 
 
-@_draws
+@pictured
 def planes(
     data: xr.DataArray,
     *,
@@ -790,11 +697,9 @@ def planes(
     return fig
 
 
-@_draws
-def paths(data: xr.DataArray, *, fig: Figure) -> Figure:
+@pictured
+def paths(data: xr.DataArray, *, ax: Axes) -> None:
     """Loss, as a share of what was gained, over ``place``: straight paths solid, relaxed ones dashed."""
-    fig.set_size_inches(NARROW, 3.4)
-    ax = fig.subplots()
     for system in data.system.values.tolist():
         for path in data.path.values.tolist():
             one = data.sel(system=system, path=path)
@@ -802,7 +707,6 @@ def paths(data: xr.DataArray, *, fig: Figure) -> Figure:
             ax.plot(one.place, one, color=COLOURS[system], lw=2, ls=dashes)
     ax.axhline(1, color=LIGHT.muted, lw=1.1, zorder=1)
     ax.set(xlabel="place on the path", ylabel="loss (share of gained)", ylim=(-0.05, 1.95))
-    ax.grid(axis="y")
     _finish([ax], "")
     ax.set_xticks([0, 0.5, 1], ["one network", "half-way", "the other"])
     for system, at in {
@@ -814,15 +718,12 @@ def paths(data: xr.DataArray, *, fig: Figure) -> Figure:
             _say(ax, *at, system, COLOURS[system])
     _say(ax, 0.03, 1.06, "untrained", LIGHT.muted, ha="left", va="bottom")
     _say(ax, 0.5, 0.3, "relaxed paths")
-    return fig
 
 
-@_draws
-def descents(data: xr.DataArray, *, floor: float, fig: Figure) -> Figure:
+@pictured
+def descents(data: xr.DataArray, *, floor: float, ax: Axes) -> None:
     """Distance gone in a descent over the ``calls`` of energy and gradient, by system; what is below ``floor`` points
     down from it."""
-    fig.set_size_inches(NARROW, 3.4)
-    ax = fig.subplots()
     for system in data.system.values.tolist():
         one = data.sel(system=system)
         seen = one.values > floor
@@ -832,7 +733,6 @@ def descents(data: xr.DataArray, *, floor: float, fig: Figure) -> Figure:
             one.calls[~seen], np.full(int((~seen).sum()), floor), "v", color=COLOURS[system], mfc=LIGHT.background, ms=7
         )
     ax.set(xlabel="evaluations of energy and gradient", ylabel=r"distance ($\sigma_{AA}$, or $\sigma$ of weights)")
-    ax.grid(axis="y")
     _finish([ax], "xy")
     for system, at in {
         "glass": (60, 0.16), "underparameterised": (900, 0.3), "regularised": (1500, 0.0032),
@@ -840,4 +740,3 @@ def descents(data: xr.DataArray, *, floor: float, fig: Figure) -> Figure:
     }.items():  # fmt: skip
         if system in data.system.values:
             _say(ax, *at, system, COLOURS[system])
-    return fig

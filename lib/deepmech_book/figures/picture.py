@@ -278,23 +278,29 @@ def beside(parts: Mapping[str, Picture], *, alt: str = "", figure: str | None = 
             if title:
                 frame.axes[0].set_title(title, loc="left")
 
-    whole = Picture(draw, alt=alt or " ".join(part.alt for part in parts.values()), figure=figure)
+    whole = Picture(draw, alt=alt or " ".join(part.alt for part in parts.values()).strip() or None, figure=figure)
     arrays = {f"{title} {name}": part.data[name] for title, part in parts.items() if part.data for name in part.data}
     whole.data = dataset(arrays, whole.alt) if arrays else None
     return whole
 
 
 def arrays_in(given: Mapping[str, Any]) -> Iterator[tuple[str, xr.DataArray]]:
-    """The arrays among arguments of a drawing function, also those in mappings, datasets and intervals, with names."""
-    for name, value in given.items():
+    """The arrays among arguments of a drawing function, also those in mappings, datasets and intervals, with names.
+
+    What two mappings have under one title, curves and their theory, is told apart by the name of the argument.
+    """
+    ends = dict(zip(("low", "high"), given.get("interval") or (), strict=False))
+    flat = {k: v for name, value in given.items() for k, v in (ends if name == "interval" else {name: value}).items()}
+    seen: set[str] = set()
+    for name, value in flat.items():
         if isinstance(value, xr.DataArray):
             yield name, value
         elif isinstance(value, Mapping):
             for key, one in value.items():
-                many = isinstance(one, xr.Dataset)
-                yield from arrays_in({f"{key} {part}": one[part] for part in one} if many else {str(key): one})
-        elif name == "interval" and value is not None:
-            yield from arrays_in(dict(zip(("low", "high"), value, strict=True)))
+                parts = {f"{key} {part}": one[part] for part in one} if isinstance(one, xr.Dataset) else {str(key): one}
+                for title, array in arrays_in(parts):
+                    yield f"{name} {title}" if title in seen else title, array
+                    seen.add(title)
 
 
 def dataset(arrays: Mapping[str, xr.DataArray], alt: str) -> xr.Dataset:

@@ -12,9 +12,9 @@ from deepmech.core.labels import over
 from deepmech.metrics import relaxation
 from deepmech.plots.style import format_number
 from deepmech.simulators.brownian import ageing_factor
-from deepmech_book.analysis.glass import phases, regimes
-from deepmech_book.analysis.glass.summaries import of_learnt_most, origins
 from deepmech_book.claims.functions import Measurement, by_threshold, measures
+from deepmech_book.glass import phases, regimes
+from deepmech_book.glass.phases import of_learnt_most, origins
 from deepmech_book.glass.words import said
 from deepmech_book.sweeps.glass import walks
 
@@ -44,8 +44,8 @@ def tables(runs):
 
 def at_judged(runs):
     """Phase -> the same at the temperature at which it is judged."""
-    where = where_judged(runs)
-    return {phase: table.sel(temperature=where[phase][0]) for phase, table in tables(runs).items()}
+    where = where_judged(runs).items()
+    return {p: times_by_waiting(runs[p].sel(temperature=[t]), window).isel(temperature=0) for p, (t, window) in where}
 
 
 class Growth(NamedTuple):

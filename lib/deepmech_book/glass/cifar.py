@@ -9,12 +9,11 @@ import xarray as xr
 from deepmech.core.estimates import estimate, stack, unknown
 from deepmech.core.labels import over
 from deepmech.sweeps import sweep_of
-from deepmech_book.analysis.glass import phases, regimes, shapes
-from deepmech_book.analysis.glass.summaries import origins
 from deepmech_book.claims.functions import Measurement, measures
-from deepmech_book.claims.glass._clocks import measures_walks
-from deepmech_book.glass import relaxation, transitions
+from deepmech_book.glass import heterogeneity, phases, regimes, relaxation, transitions
+from deepmech_book.glass.clocks import measures_walks
 from deepmech_book.glass.experiments import experiment
+from deepmech_book.glass.phases import origins
 from deepmech_book.sweeps.glass import walks
 from deepmech_book.sweeps.glass.data import title_of
 from deepmech_book.sweeps.shipped import result
@@ -35,7 +34,7 @@ def by_labels(results):
 
 def coldest_alphas(runs):
     """α₂ at the lowest temperature above 0, and that of Gaussian groups, means over runs, by phase."""
-    cold = {p: shapes.alphas(run).mean("seed").sel(temperature=[phases.coldest(run)]) for p, run in runs.items()}
+    cold = {p: heterogeneity.alphas(run).mean("seed").sel(temperature=[phases.coldest(run)]) for p, run in runs.items()}
     return tuple(phases.panels({p: one[which] for p, one in cold.items()}) for which in ("all", "mixture"))
 
 
@@ -135,9 +134,8 @@ def cold_flat(runs):
 @measures_walks("C.A8.cold_is_not")
 def cold_is_not(runs):
     """α₂ when coldest, in the phases with loss, beside that of Gaussian groups."""
-    found = {phase: shapes.far_from_gaussian(runs[phase]) for phase in phases.WITH_LOSS}
-    words = " ".join(f"{phase.capitalize()}: {said}" for phase, (_, said) in found.items())
-    return Measurement(stack({phase: one for phase, (one, _) in found.items()}, "phase"), detail=words)
+    found, each = heterogeneity.with_loss(runs, heterogeneity.far_from_gaussian)
+    return Measurement(found, detail=" ".join(f"{phase.capitalize()}: {words}" for phase, (_, words) in each.items()))
 
 
 @measures_walks("C.A8.less")
@@ -145,7 +143,7 @@ def less(runs):
     """|α₂| at T = 0.001 of networks without loss over the smaller one of the two other phases."""
     if "overparameterised" not in runs:
         return Measurement(not_testable=phases.NONE_FITS)
-    alphas = {phase: shapes.alphas(run)["all"].mean("seed").sel(temperature=1e-3) for phase, run in runs.items()}
+    alphas = {phase: heterogeneity.alphas(run)["all"].mean("seed").sel(temperature=1e-3) for phase, run in runs.items()}
     late = {phase: abs(float(alpha[-1])) for phase, alpha in alphas.items()}
     words = ", ".join(f"{v:.2g} ({phase})" for phase, v in late.items())
     return Measurement(late["overparameterised"] / min(late[p] for p in phases.WITH_LOSS), detail=f"{words}.")
@@ -154,16 +152,16 @@ def less(runs):
 def share_bimodal(run, n=3, every=11):
     """Sets of so few networks, each so-many-th of all, and their share whose dip is beyond 95 % of uniform samples'."""
     sets = [run.isel(seed=list(some)) for some in list(combinations(range(run.sizes["seed"]), n))[::every]]
-    return len(sets), float(np.mean([shapes.modes(some, phases.coldest(run)).p < 0.05 for some in sets]))
+    return len(sets), float(np.mean([heterogeneity.modes(some, phases.coldest(run)).p < 0.05 for some in sets]))
 
 
 @measures_walks("C.A8.bimodal")
 def bimodal(runs, on_mnist):
     """The dip of motilities when coldest, beside that of Gaussian groups; ``on_mnist``: regularised networks there."""
-    found = {phase: shapes.two_modes(runs[phase])[0] for phase in phases.WITH_LOSS}
+    found, _ = heterogeneity.with_loss(runs, heterogeneity.two_modes)
     n, share = share_bimodal(on_mnist)
     words = f"Of {n} sets of three networks on MNIST, {100 * share:.0f} % have a dip beyond uniform samples'."
-    return Measurement(stack(found, "phase"), detail=words)
+    return Measurement(found, detail=words)
 
 
 @measures_walks("C.A8.unimodal")
@@ -171,6 +169,6 @@ def unimodal(runs):
     """The dip of motilities of networks without loss, when coldest; the null: the smaller one of the other phases."""
     if "overparameterised" not in runs:
         return Measurement(not_testable=phases.NONE_FITS)
-    dips = {phase: float(shapes.two_modes(run)[0].value) for phase, run in runs.items()}
+    dips = {phase: float(heterogeneity.two_modes(run)[0].value) for phase, run in runs.items()}
     words = origins({"overparameterised": runs["overparameterised"]})
     return Measurement(dips["overparameterised"], null=min(dips[phase] for phase in phases.WITH_LOSS), detail=words)

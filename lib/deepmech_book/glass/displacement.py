@@ -1,14 +1,15 @@
 """How far weights go (Fig. 5), beside free walks, MSD = 2Dt with D = μT/P_D (Eq. 5), and weights that only decay."""
 
+import numpy as np
 import xarray as xr
 
 from deepmech.core.estimates import Estimate, estimate, stack, unknown
 from deepmech.metrics.relaxation import exponent, local_powers
 from deepmech.simulators.brownian import Well, well_msd
-from deepmech_book.analysis.glass import phases, plateaus, regimes
-from deepmech_book.analysis.glass.summaries import of_learnt_most, origins
 from deepmech_book.claims.functions import Measurement, measures
-from deepmech_book.claims.glass._clocks import measures_walks
+from deepmech_book.glass import phases, regimes
+from deepmech_book.glass.clocks import measures_walks
+from deepmech_book.glass.phases import of_learnt_most, origins
 from deepmech_book.glass.words import said
 from deepmech_book.sweeps.glass import walks
 
@@ -62,9 +63,32 @@ def beside_well(run, temperature):
 # --- claims
 
 
+LOW, LASTING = 0.3, 3.0
+"""A plateau is a stretch of local powers below the one, over which time grows by a factor of the other or more."""
+
+
+def rise_after_plateau(msd):
+    """How clearly any mean square displacement over ``time`` shows a cage: the rise of its local power after a plateau.
+
+    A stretch shorter than :data:`LASTING` is a swing of weights across a steep valley. 0 if there is no plateau, or no
+    rise after it. Curves at T = 0 are left out: networks at zero loss do not move at all.
+    """
+    msd = msd.transpose(..., "time")
+    moving = msd.sel(temperature=msd.temperature > 0) if "temperature" in msd.dims else msd
+    times, most = msd.time.values.astype(float), 0.0
+    for curve in local_powers(moving).values.reshape(-1, msd.sizes["time"]):
+        below = np.append(np.nan_to_num(curve, nan=np.inf) < LOW, False)
+        for start in np.flatnonzero(below & ~np.insert(below[:-1], 0, False)):
+            end = start + int(np.argmin(below[start:]))
+            later = curve[end:][np.isfinite(curve[end:])]
+            if times[end - 1] >= LASTING * times[start] and len(later):
+                most = max(most, float(later.max() - np.nanmin(curve[start:end])))
+    return most
+
+
 def cage(run):
     """How clearly a cage shows from 10 steps on (before, the size of a step does); 0 for none."""
-    return plateaus.rise_after_plateau(msd(run).mean("seed").sel(time=slice(10, None)))
+    return rise_after_plateau(msd(run).mean("seed").sel(time=slice(10, None)))
 
 
 @measures_walks("C.5.no_plateau")
@@ -72,12 +96,12 @@ def no_plateau(runs, glass):
     """The clearest cage of each phase; ``glass``: displacement of a glass former over time."""
     cages = xr.DataArray([cage(run) for run in runs.values()], {"phase": list(runs)}, "phase")
     best = of_learnt_most(runs["regularised"], lambda run: Estimate(cage(run)))
-    return Measurement(cages, null=plateaus.rise_after_plateau(glass), detail=best)
+    return Measurement(cages, null=rise_after_plateau(glass), detail=best)
 
 
 def early(run, temperature=0.1):
     """Displacement over 2Dt and its power of time, up to a tenth of the landscape's own time; both 1 of a free walk."""
-    until = regimes.time_within_record(run, phases.times(run)) / 10
+    until = regimes.time_within_record(run) / 10
     far = msd(run).sel(temperature=temperature).transpose("seed", "time").sel(time=slice(None, until))
     if far.sizes["time"] < 2:
         return unknown(TOO_FAST), unknown(TOO_FAST)

@@ -4,13 +4,12 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core.estimates import Estimate, estimate, jackknife, stack, unknown
-from deepmech.metrics.relaxation import decorrelation_times, interval_by_factors
+from deepmech.metrics.relaxation import decorrelation_times, interval_by_factors, local_powers
 from deepmech.simulators.brownian import free_overlap
-from deepmech_book.analysis.glass import phases, regimes
-from deepmech_book.analysis.glass.plateaus import second_step
-from deepmech_book.analysis.glass.summaries import of_learnt_most, origins
 from deepmech_book.claims.functions import Measurement, measures
-from deepmech_book.claims.glass._clocks import measures_walks
+from deepmech_book.glass import phases, regimes
+from deepmech_book.glass.clocks import measures_walks
+from deepmech_book.glass.phases import of_learnt_most, origins
 from deepmech_book.sweeps.glass import walks
 
 HOT = (("regularised", 0.1), ("regularised", 0.01), ("underparameterised", 0.1), ("overparameterised", 1e-3))
@@ -108,12 +107,12 @@ def cold_is_faster(regularised):
 def hot_powers(run, phase):
     """The powers of T that τ₉₀ after each wait, and τ_e, follow where a free walk takes less than a tenth of the time
     that the landscape alone takes after the first wait, or of the record where that ends before; by name."""
-    rest, found = regimes.time_within_record(run, phases.times(run)), {}
+    rest, found = regimes.time_within_record(run), {}
     for i, wait in enumerate(run.waiting.values):
         hot = regimes.select_hot(phases.times(run, wait=i), rest)
         found[f"{phase}, after {int(wait):,}"] = regimes.power_of_temperature(hot)
     fold = phases.times(run, level=np.exp(-1))
-    hot = regimes.select_hot(fold, regimes.time_within_record(run, fold))
+    hot = regimes.select_hot(fold, regimes.time_within_record(run, np.exp(-1)))
     return found | {f"{phase}, to 1/e": regimes.power_of_temperature(hot)}
 
 
@@ -191,6 +190,32 @@ def no_divergence(runs, glass):
     best = of_learnt_most(runs["regularised"], lambda run: successive_powers([run]))
     largest = float(powers(decorrelation_times(glass).tau).max())
     return Measurement(successive_powers(runs.values()), null=largest, detail=best)
+
+
+def second_step(overlap):
+    """How clearly any overlap over ``time`` falls twice: 0 for one fall, near 1 for two with a plateau between.
+
+    -dQ/d(log t) has a peak for each fall. Given is the depth of the valley between two peaks, over the highest; of all
+    curves the deepest. A curve that ends above 0.9 has hardly begun to fall, and is left out.
+    """
+    overlap = overlap.transpose(..., "time")
+    with np.errstate(over="ignore"):  # an overlap is at most 1
+        falls = -local_powers(overlap.copy(data=np.exp(overlap.values))).values
+    times = overlap.time.values.astype(float)
+    if not (np.log(times[2:] / times[:-2]) <= np.log(4)).any():
+        raise ValueError(
+            "second_step: overlap: no three records lie within a factor of four in time, over which the slope is "
+            "taken: record at times closer to one another"
+        )
+    deepest = 0.0
+    for fall in falls[overlap.values[..., -1] <= 0.9].reshape(-1, overlap.sizes["time"]):
+        curve = fall[np.isfinite(fall)]
+        if not len(curve) or not curve.max() > 0:
+            continue  # it ended at once, or never falls
+        left = np.maximum.accumulate(curve)
+        right = np.maximum.accumulate(curve[::-1])[::-1]
+        deepest = max(deepest, float((np.minimum(left, right) - curve).max() / curve.max()))
+    return deepest
 
 
 @measures_walks("C.3.one_step")

@@ -3,10 +3,10 @@
 import numpy as np
 
 from deepmech.core.estimates import jackknife, unknown
-from deepmech_book.analysis.glass import phases, regimes
-from deepmech_book.analysis.glass.summaries import origins
 from deepmech_book.claims.functions import Measurement, measures
-from deepmech_book.claims.glass._clocks import measures_walks
+from deepmech_book.glass import phases, regimes
+from deepmech_book.glass.clocks import measures_walks
+from deepmech_book.glass.phases import origins
 
 UNSEEN = (
     "in fewer than two windows does the record see T*, whichever network is left out: its end bounds T* from above "

@@ -10,10 +10,10 @@ from deepmech.core.estimates import Estimate, estimate, jackknife, leave_one_out
 from deepmech.metrics import relaxation
 from deepmech.simulators.brownian import Well, final_overlap, free_overlap, free_time, well_overlap
 from deepmech_book import words
-from deepmech_book.analysis.glass import phases
-from deepmech_book.analysis.glass.summaries import of_learnt_most, origins
 from deepmech_book.claims.functions import Measurement, measures
-from deepmech_book.claims.glass._clocks import measures_walks
+from deepmech_book.glass import phases
+from deepmech_book.glass.clocks import measures_walks
+from deepmech_book.glass.phases import of_learnt_most, origins
 from deepmech_book.glass.words import said
 from deepmech_book.sweeps.glass.walks import P_D, RATE
 
@@ -32,11 +32,17 @@ def fall_times(overlap):
     return np.array([relaxation.decorrelation_time(overlap.time.values, one.mean(0)).time for one in each])
 
 
-def collapsed(overlap):
-    """Mean overlaps over t/τ₉₀, of the temperatures whose τ₉₀ the record sees, and how far they lie from one curve."""
+def lay(overlap):
+    """Mean overlaps over t/τ₉₀, of the temperatures whose τ₉₀ the record sees, and these."""
     curves, tau = overlap.mean("seed").transpose("temperature", "time"), fall_times(overlap)
     laid = relaxation.collapse(curves.time.values, curves.values, tau)
-    coords = {"temperature": curves.temperature.values[np.isfinite(tau)], "time": laid.rescaled}
+    return laid, curves.temperature.values[np.isfinite(tau)]
+
+
+def collapsed(overlap):
+    """The same labelled, and how far they lie from one curve."""
+    laid, temperature = lay(overlap)
+    coords = {"temperature": temperature, "time": laid.rescaled}
     return xr.DataArray(laid.curves, coords, ("temperature", "time")), laid.spread
 
 
@@ -151,17 +157,16 @@ def one_curve(runs):
     return Measurement(measured, null=null, first_null=0.0, detail=origins({p: runs[p] for p in named}, under, best))
 
 
-def tail_power(curve):
+def tail_power(time, curve):
     """The power of time that an overlap follows between 0.1 and 0.6; nan where fewer than four points lie there."""
-    curve = curve.dropna("time")
-    part = curve.isel(time=np.flatnonzero((curve < 0.6) & (curve > 0.1)))
-    return relaxation.exponent(part.time.values, part.values).value if part.sizes["time"] >= 4 else np.nan
+    part = (curve < 0.6) & (curve > 0.1)
+    return relaxation.exponent(time[part], curve[part]).value if part.sum() >= 4 else np.nan
 
 
 def hottest_power(overlap):
     """The same of the collapsed overlap at the highest temperature."""
-    curves, _ = collapsed(overlap)
-    return tail_power(curves.sel(temperature=float(curves.temperature.max())))
+    laid, temperature = lay(overlap)
+    return tail_power(laid.rescaled, laid.curves[np.argmax(temperature)])
 
 
 def power_of_hottest(run):
@@ -175,8 +180,8 @@ def power_of_hottest(run):
 @measures_walks("C.4.master_power")
 def master_power(regularised):
     """The power of time that the hottest overlap follows; the null: a steady slide over the same range; first: free."""
-    rescaled = collapsed(phases.overlaps(regularised))[0].time.values
-    walk, steady = (tail_power(shape(rescaled)) for shape in (free, slide))
+    rescaled = lay(phases.overlaps(regularised))[0].rescaled
+    walk, steady = (tail_power(rescaled, shape(rescaled).values) for shape in (free, slide))
     words = origins({"regularised": regularised}, of_learnt_most(regularised, power_of_hottest))
     return Measurement(power_of_hottest(regularised), expected=-0.5, null=steady, first_null=walk, detail=words)
 
@@ -209,19 +214,21 @@ def well_explains(last, waited, regularised):
 
 def departure(overlap):
     """How far curves leave that of free walks above and below, the farthest each; the smaller of both (Fig. A6(a))."""
-    curves, _ = collapsed(overlap)
-    away = curves - free(curves.time.values)
-    return float(min(away.max(), -away.min()))
+    laid, _ = lay(overlap)
+    away = laid.curves - free(laid.rescaled).values
+    return float(min(np.nanmax(away), -np.nanmin(away)))
 
 
 @measures_walks("C.A6.under_leaves")
 def under_leaves(runs):
     """The departure, at most 0 on one side only, of underparameterised networks; the null: of regularised ones."""
     both = [phases.overlaps(runs[phase]) for phase in ("underparameterised", "regularised")]
-    own, null = (departure(one) for one in both)
-    found = replace(estimate(both[0], "seed", "symmetric", of=departure), null=null)
-    if min(one.sizes["seed"] for one in both) > 1:  # one network alone does not tell how it scatters
-        without = ([departure(one.drop_isel(seed=i)) for i in range(one.sizes["seed"])] for one in both)
-        left, right = (np.array(departures) for departures in without)
+    (own, null), n = (departure(one) for one in both), [one.sizes["seed"] for one in both]
+    left, right = (
+        np.array([departure(one.drop_isel(seed=i)) if many > 1 else np.nan for i in range(many)])
+        for one, many in zip(both, n, strict=True)
+    )
+    found = replace(jackknife(own, left, scatter="symmetric"), null=null)
+    if min(n) > 1:  # one network alone does not tell how it scatters
         found = replace(found, difference=jackknife(own - null, left - null, own - right, scatter="symmetric").interval)
     return Measurement(found, detail=origins({"underparameterised": runs["underparameterised"]}))

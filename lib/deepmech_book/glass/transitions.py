@@ -7,8 +7,8 @@ import xarray as xr
 from deepmech.core.estimates import Estimate, crossing, estimate, proportion, unknown
 from deepmech.sweeps import sweep_of
 from deepmech.trainers.engines.compiled.langevin import layer_sizes, n_weights
-from deepmech_book.analysis.glass.phases import LEARNT, LEVEL, source
 from deepmech_book.claims.functions import Measurement, measures
+from deepmech_book.glass.phases import LEARNT, LEVEL, source
 
 FLOOR = 1e-20
 """Least loss in geometric means, as in the paper's programs."""

@@ -3,8 +3,11 @@
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
+
 from deepmech.data import fingerprint
 from deepmech_book.sweeps import experiments
+from deepmech_book.sweeps.spring_block import in_time, regression
 from deepmech_book.sweeps.spring_block.linear_networks import DROPOUT, LARGE
 from deepmech_book.sweeps.spring_block.networks import DATA, PANELS, SLOPES, dataset_kwargs
 from deepmech_book.sweeps.spring_block.noise_by_layer import KINDS, STRENGTHS
@@ -16,6 +19,13 @@ def trained(data, compute="networks", **fixed):
     images = DATA[data] if isinstance(data, str) else data
     named = {"name": f"{{}}-{images['name']}", "compute": f"spring_block.{compute}", "data": fingerprint(**images)}
     return {**named, "fixed": {"data": images, **fixed}}
+
+
+def in_regimes(data, epochs=100, n_records=51, width=100):
+    """A row of networks in the regimes of Fig. 4; BatchNorm has averages, and the record begins, after an epoch."""
+    record = np.unique(np.linspace(1, epochs, min(n_records, epochs)).round().astype(int)).tolist()
+    fixed = {"regimes": in_time.REGIMES, "epochs": epochs, "record": record, "width": width}
+    return trained(data, "networks_in_time", **fixed)
 
 
 def plane(data, noise, network=(), compute="networks", **training):
@@ -48,6 +58,13 @@ def linear(small=1e-3, large=10.0, duration=20.0, large_steps=600, n=100):
     return {"compute": "spring_block.linear_networks", "fixed": {"settings": settings, "n": n}}
 
 
+def probed(epochs=100, width=100):
+    """A row of networks in the regimes of Fig. S12, and untrained ones, on the Diabetes data."""
+    fixed = {"regimes": regression.REGIMES, "epochs": epochs, "width": width}
+    data = regression.standardised().fingerprint
+    return {"name": "{}-diabetes", "compute": "spring_block.regression", "fixed": fixed, "data": data}
+
+
 SGD = {"optimizer": "sgd", "learning_rate": 1e-3, "epochs": 1000, "batch_size": 100}
 RATES = {"learning_rate": (1e-4, 1e-3, 1e-2), "seed": range(10)}
 EPOCHS = {"epochs": 100, "record": list(range(10, 101, 5))}
@@ -70,6 +87,8 @@ WAYS = ("small steps", "large steps, as printed", "large steps", "dropout")
 NOISY = {"noise": list(KINDS), "strength": list(STRENGTHS), "slope": (0.0, 0.4, 1.0), "seed": range(5)}
 STRONG = {kind: dict(zip(STRENGTHS, values, strict=True)) for kind, values in KINDS.items()}
 DRAWN = {"compute": "noise_by_layer", "kinds": STRONG, "at": [0, 10, 100], "n_draws": 20}
+# Full-batch Adam, three stages of 4,000 epochs (SM S2), evenly recorded.
+RAISED = {"compute": "convolutional", "training": {"learning_rate": 1e-4}, "stage": 4000, "n_records": 20}
 EXPERIMENTS: dict[str, experiments.Row] = {
     "figure-1a": plane("mnist-program", "data_noise"),
     "figure-1b": plane("mnist-program", "learning_rate"),
@@ -89,8 +108,11 @@ EXPERIMENTS: dict[str, experiments.Row] = {
     "constants": (trained, CORNER, {**CONSTANTS, "network": {"slope": 0.0}}),
     "constants-diagram": (trained, CELLS, {**CONSTANTS, "network": {"scaled": SCALED[0]}}),
     "fewer-epochs": (trained, FEWER, {"data": "mnist-program", "compute": "fewer_epochs", "epochs": LESS}),
+    "dropout-raised": (trained, {"seed": range(4)}, {"data": "mnist", "network": {}, **RAISED}),
+    "figure-S12": (probed, {"regime": list(regression.REGIMES), "seed": range(10)}, {}),
     "figure-5a": (linear, {"training": WAYS, "seed": range(3)}, {}),
     "noise-by-layer": (trained, NOISY, {"data": "mnist-program", **DRAWN}),
+    "figure-4": (in_regimes, {"regime": list(in_time.REGIMES), "seed": range(10)}, {"data": "mnist"}),
     "figure-S4": (trained, RATES, {"data": "mnist", "compute": "both_sets", "width": 784, "epochs": 100}),
     "recorded-1c": (trained, RECORDED, {"data": {**DATA["mnist"], "n_test": 500}, "compute": "recorded", **EPOCHS}),
 }

@@ -1,11 +1,16 @@
 """What a phase diagram of networks says: known answers on made-up diagrams."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import xarray as xr
 
+from deepmech.core.estimates import Estimate
+from deepmech.metrics.curvature import curvature
 from deepmech_book.analysis.spring_block import summaries
 from deepmech_book.analysis.spring_block.summaries import NetworkDiagram
+from deepmech_book.spring_block.experiments import TITLES
 
 NOISE, SLOPE = np.array([0.0, 0.1, 0.2, 0.3]), np.array([0.0, 0.5, 1.0])
 #: Curvature falls linearly with noise and slope.
@@ -100,8 +105,20 @@ def test_too_few_seeds_have_no_interval(n):
     assert "[" not in summaries.table({"few": made}).loc["rank correlation of accuracy with |curvature|", "few"]
 
 
-def test_ranks_along_one_dimension_for_every_value_of_the_others():
-    a = xr.DataArray([[1.0, 2.0, 3.0]] * 3, {"slope": [0.0, 0.5, 1.0], "dropout": [0.0, 0.1, 0.2]})
-    b = a.copy(data=[[1.0, 4.0, 9.0], [3.0, 2.0, 1.0], [5.0, 5.0, 5.0]]).transpose()
-    assert summaries.rank_along("dropout", a, b).values.tolist() == pytest.approx([1.0, -1.0, 0.0])
-    assert summaries.rank_along("dropout", a["dropout"], b).values.tolist() == pytest.approx([1.0, -1.0, 0.0])
+def test_photographs_are_drawn_from_layer_1_on_where_the_paper_does():
+    curve = xr.DataArray([9.0, 3.0, 2.0, 1.0], {"layer": range(4)})
+    made = xr.Dataset({"load_curve": curve, "curvature": curvature(curve)})
+    drawn = summaries.as_drawn({TITLES[figure]: made for figure in ("S7a", "S8", "S9b")})
+    assert [one.sizes["layer"] for one in drawn.values()] == [4, 4, 3, 3]
+    assert list(drawn)[2] == "S8(b), the same from layer 1"
+    assert float(drawn["S8(b), the same from layer 1"]["curvature"]) == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize(("shape", "sign"), [("concave", 1), ("convex", -1)])
+def test_a_curve_has_one_shape_at_any_bar(shape, sign):
+    bent, between = Estimate(sign * 0.2, sign * 0.2 - 0.02, sign * 0.2 + 0.02), Estimate(0.04 * sign, 0.0, 0.0)
+    assert summaries.inside(shape, bent).low > 0 > summaries.inside("straight", bent).high
+    between = replace(between, low=between.value - 0.001, high=between.value + 0.001)
+    for name in (shape, "straight"):
+        found = summaries.inside(name, between)
+        assert found.low < 0 < found.high, "what is straight by one bar and not by another"

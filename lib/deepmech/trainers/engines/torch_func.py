@@ -357,6 +357,10 @@ class TorchEnsemble:
             output = probed.run(inputs, len(inputs), lambda: module(inputs.clone()), keep_features(seen))
         return {name: seen[name] for name in self.chosen.names}, output
 
+    def model(self, member: int = 0) -> nn.Module:
+        """One member as a module of its own, in evaluation mode; its masks come from torch's generator from now on."""
+        return copy.deepcopy(self.ensemble.member(member)).cpu()
+
     def _column(self, values: Sequence[float]) -> torch.Tensor:
         """One number per member, shape (members, 1)."""
         return torch.tensor(values, dtype=self.dtype, device=self.device)[:, None]

@@ -34,20 +34,9 @@ _AT_CUTOFF = (CUTOFF**-12 - CUTOFF**-6, -12 * CUTOFF**-13 + 6 * CUTOFF**-7)
 
 @dataclass(frozen=True, eq=False)
 class BinaryGlass(Spec):
-    """The mixture in a periodic cube.
+    """The mixture in a periodic cube, ``density`` particles per σ_AA³; ``friction`` is that of the heat bath, 1/time.
 
-    Parameters
-    ----------
-    n_particles : at least 150 at density 1.2, so that no particle sees another one twice.
-    density : particles per σ_AA³.
-    time_step : of molecular dynamics.
-    friction : of the heat bath, 1/time.
-
-    Examples
-    --------
-    >>> glass = BinaryGlass()
-    >>> round(glass.side, 12), glass.species.sum().item()
-    (5.0, 30)
+    At density 1.2 there have to be at least 150, so that no particle sees another one twice.
     """
 
     n_particles: int = 150
@@ -77,24 +66,7 @@ class BinaryGlass(Spec):
         return (np.arange(self.n_particles) >= self.n_particles - self.n_particles // 5).astype(np.int64)
 
     def energy(self, positions: np.ndarray) -> tuple[float, np.ndarray]:
-        """Potential energy (ε_AA) and its gradient, of flat positions (3 n_particles,), which may lie outside the box.
-
-        Parameters
-        ----------
-        positions : (3 n_particles,)
-
-        Returns
-        -------
-        value : float
-        slope : (3 n_particles,) ndarray
-
-        Examples
-        --------
-        >>> glass = BinaryGlass()
-        >>> value, slope = glass.energy(glass.crystal(Stream.of("example", 0)))
-        >>> slope.shape, abs(slope.reshape(-1, 3).sum(0)).max() < 1e-8  # no net force
-        ((450,), np.True_)
-        """
+        """Potential energy (ε_AA) and its gradient, of flat positions (3 n_particles,), also outside the box."""
         slope = np.zeros(3 * self.n_particles)
         x = np.ascontiguousarray(specs.check_array("BinaryGlass.energy: positions", positions))
         if x.shape != slope.shape:
@@ -102,16 +74,7 @@ class BinaryGlass(Spec):
         return float(_energy(x, self.species, self.side, slope)), slope
 
     def crystal(self, stream: Stream) -> np.ndarray:
-        """Flat positions of particles of both kinds thrown on the places of a cubic lattice.
-
-        Parameters
-        ----------
-        stream : random numbers that deal the places.
-
-        Returns
-        -------
-        (3 n_particles,) ndarray
-        """
+        """Flat positions of particles of both kinds thrown on the places of a cubic lattice."""
         per_side = int(np.ceil(self.n_particles ** (1 / 3)))
         places = np.stack(np.meshgrid(*[np.arange(per_side)] * 3, indexing="ij"), -1).reshape(-1, 3)
         chosen = stream.permutation("places", 0, len(places))[: self.n_particles]
@@ -125,30 +88,6 @@ class BinaryGlass(Spec):
         Velocities are drawn anew at the first temperature. The integrator is BAOAB (Leimkuhler, Matthews, Applied
         Mathematics Research eXpress 2013, 34): kick, drift, heat bath, drift, kick. ``first`` numbers the steps, for
         their random numbers. The centre of mass is kept where it was.
-
-        Parameters
-        ----------
-        positions : (3 n_particles,), of the start.
-        temperatures : one a step, ε_AA.
-        stream : random numbers of velocities and heat bath.
-        first : number of the first step.
-
-        Returns
-        -------
-        (3 n_particles,) ndarray
-
-        Raises
-        ------
-        ValueError
-            If shapes do not fit, or a temperature is negative.
-
-        Examples
-        --------
-        >>> glass, stream = BinaryGlass(), Stream.of("example", 0)
-        >>> x = glass.crystal(stream)
-        >>> melted = glass.molecular_dynamics(x, [1.0] * 10, stream)
-        >>> melted.shape, bool(np.allclose(melted.reshape(-1, 3).mean(0), x.reshape(-1, 3).mean(0)))
-        ((450,), True)
         """
         specs.check_type("molecular_dynamics: stream", stream, Stream)
         x = np.array(specs.check_array("molecular_dynamics: positions", positions))

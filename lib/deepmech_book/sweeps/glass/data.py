@@ -58,12 +58,6 @@ def binary(
     shuffle : shuffle the labels with this seed: as many of each, and nothing to learn but by heart.
     whiten : make components of the samples used alone, and scale each to unit variance. The program does neither; where
         the book does, a sweep's ``data`` and its page say so.
-
-    Examples
-    --------
-    >>> data = binary("digits", 500)
-    >>> data.x.shape, sorted(set(data.y.tolist()))
-    ((500, 10), [-1.0, 1.0])
     """
     x, values, labels, note = _components(name, n_data if whiten else None, components)
     n = len(x) if n_data is None else n_data
@@ -98,13 +92,7 @@ def fingerprint(
     shuffle: int | None = None,
     whiten: bool = False,
 ) -> str:
-    """That of :func:`binary`, also where the data set's files are not at hand.
-
-    Examples
-    --------
-    >>> fingerprint("digits", 500) == binary("digits", 500).fingerprint
-    True
-    """
+    """That of :func:`binary`, also where the data set's files are not at hand."""
     n_train = n_data if whiten and n_data is not None else _ALL.get(name)
     recipe: dict[str, object] = {"data": sets.fingerprint(name, n_train=n_train, n_test=1), "components": components}
     recipe |= {"recipe": 1} if whiten else {"recipe": _RECIPE, "n_data": n_data}

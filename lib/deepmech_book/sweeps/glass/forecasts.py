@@ -30,25 +30,13 @@ KINDS = ("forecast", "without drift", "without curvature", "gradient at a point"
 
 
 def fresh(phase: str, dataset: str = "mnist") -> Sweep:
-    """The walks of a phase with seeds of their own (:data:`FRESH`), on which forecasts are judged.
-
-    Examples
-    --------
-    >>> fresh("regularised").grid.shape
-    (9, 9)
-    """
+    """The walks of a phase with seeds of their own (:data:`FRESH`), on which forecasts are judged."""
     like = standard(phase, dataset)
     return replace(like, name=f"{like.name}-fresh", cells={**like.cells, "seed": over("seed", list(FRESH[phase]))})
 
 
 def forecasts(like: Sweep) -> Sweep:
-    """Forecasts of the walks ``like``, at all their temperatures and waiting times, made from one look at each network.
-
-    Examples
-    --------
-    >>> forecasts(fresh("regularised")).grid.shape
-    (9,)
-    """
+    """Forecasts of walks, at all their temperatures and waiting times, made from one look at each network."""
     same = {k: v for k, v in like.fixed.items() if k != "steps"}
     temperatures = like.cells["temperature"].values.tolist()
     return Sweep(
@@ -58,14 +46,7 @@ def forecasts(like: Sweep) -> Sweep:
 
 
 def jacobian(weights: np.ndarray, sizes: Sequence[int], x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Outputs (n,) of a bias-free ReLU network at ``x`` (n, d), and their derivatives by its N flat weights, (n, N).
-
-    Examples
-    --------
-    >>> outputs, by_weight = jacobian(np.array([2.0, 3.0]), (1, 1, 1), np.array([[1.0], [2.0]]))
-    >>> outputs.tolist(), by_weight.tolist()
-    ([6.0, 12.0], [[3.0, 2.0], [6.0, 4.0]])
-    """
+    """Outputs (n,) of a bias-free ReLU network at ``x`` (n, d), and their derivatives by its N flat weights, (n, N)."""
     layers, start, features = [], 0, [x]
     for below, above in pairwise(sizes):
         layers.append(weights[start : start + above * below].reshape(above, below))
@@ -83,11 +64,6 @@ def gauss_newton(weights: np.ndarray, sizes: Sequence[int], x: np.ndarray, y: np
     """Curvature (N, N) of the loss but for the network's own bending: Σᵢ ∂fᵢ∂fᵢᵀ/n over samples in the margin, plus λ.
 
     It has no negative direction, and no spikes where a unit switches.
-
-    Examples
-    --------
-    >>> gauss_newton(np.array([2.0, 0.1]), (1, 1, 1), np.array([[1.0]]), np.array([1.0]), 0.5).round(2).tolist()
-    [[0.51, 0.2], [0.2, 4.5]]
     """
     outputs, by_weight = jacobian(weights, sizes, x)
     inside = by_weight[y * outputs < 1]

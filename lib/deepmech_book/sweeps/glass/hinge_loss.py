@@ -20,15 +20,6 @@ class HingeLoss:
 
     ``sizes``, ``x`` and ``y`` are as for :class:`~deepmech.trainers.engines.compiled.langevin.CompiledWalk`;
     ``regularisation`` is λ ≥ 0.
-
-    Examples
-    --------
-    With weights at zero every sample has loss ½, and with ReLU units no gradient:
-
-    >>> loss = HingeLoss((2, 3, 1), np.ones((4, 2)), np.array([1.0, -1, 1, -1]))
-    >>> value, gradient = loss(np.zeros(9))
-    >>> value, abs(gradient).max()
-    (0.5, np.float64(0.0))
     """
 
     def __init__(self, sizes: Sequence[int], x: np.ndarray, y: np.ndarray, regularisation: float = 0.0):

@@ -261,16 +261,7 @@ def _glass(seed: int, temperature: float) -> Landscape:
 
 
 def matched(start: np.ndarray, other: np.ndarray, species: np.ndarray, side: float) -> np.ndarray:
-    """``other`` with particles of a kind renamed and moved by whole boxes, nearest to ``start``; no net translation.
-
-    Examples
-    --------
-    Two particles that changed places across the boundary are the same state:
-
-    >>> a = np.array([0.1, 0, 0, 2, 0, 0])
-    >>> matched(a, np.array([2.0, 0, 0, 5.1, 0, 0]), np.array([0, 0]), 5.0).round(9).tolist()
-    [0.1, 0.0, 0.0, 2.0, 0.0, 0.0]
-    """
+    """``other`` with particles of a kind renamed and moved by whole boxes, nearest to ``start``; no net translation."""
     a, b = start.reshape(-1, 3), other.reshape(-1, 3)
     gaps = b[None] - a[:, None]
     gaps -= side * np.rint(gaps / side)

@@ -20,12 +20,6 @@ def single_path(data: Binary) -> float:
     The path computes :math:`f = a\,\hat u\cdot x` along the direction of the least squares fit. Two units of each layer
     carry it, one for either sign, so it costs :math:`7\lambda a^{2/7}`; where
     :math:`-L'(a)\,a^{5/7}/2 < \lambda` for all a, no such path is at rest but the one with a = 0.
-
-    Examples
-    --------
-    >>> from deepmech_book.sweeps.glass.data import binary
-    >>> round(single_path(binary("digits", whiten=True)), 2)
-    0.08
     """
     direction = np.linalg.lstsq(data.x, data.y, rcond=None)[0]
     margin = data.y * (data.x @ direction) / np.linalg.norm(direction)

@@ -29,27 +29,7 @@ class Plane:
 
     @classmethod
     def through(cls, points: np.ndarray) -> Plane:
-        """The plane through three points (3, n): origin in their mean, first axis from the first to the last.
-
-        Parameters
-        ----------
-        points : (3, n)
-
-        Returns
-        -------
-        Plane
-
-        Raises
-        ------
-        ValueError
-            If they lie on a line.
-
-        Examples
-        --------
-        >>> plane = Plane.through(np.array([[0.0, 0, 5], [1, 1, 5], [2, 0, 5]]))
-        >>> plane.place(np.array([2.0, 0, 5])).round(3).tolist()
-        [1.0, -0.333]
-        """
+        """The plane through three points (3, n): origin in their mean, first axis from the first to the last."""
         points = specs.check_array("Plane.through: points", points)
         if points.ndim != 2 or len(points) != 3 or not np.isfinite(points).all():
             raise ValueError(f"Plane.through: points have shape {points.shape}: give three finite points, (3, n)")
@@ -71,23 +51,7 @@ class Plane:
         return (np.asarray(point, float) - self.origin) @ self.axes.T
 
     def slice(self, value: Value, u: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Values (len(u), len(v)) over a grid of coordinates, in the units of x.
-
-        Parameters
-        ----------
-        value : function of a point (n,).
-        u, v : coordinates along the two axes.
-
-        Returns
-        -------
-        (len(u), len(v)) ndarray
-
-        Examples
-        --------
-        >>> plane = Plane(np.zeros(3), np.eye(3)[:2])
-        >>> plane.slice(lambda x: float(x @ x), np.array([0.0, 1.0]), np.array([0.0, 2.0])).tolist()
-        [[0.0, 4.0], [1.0, 5.0]]
-        """
+        """Values (len(u), len(v)) over a grid of coordinates, in the units of x."""
         return np.array([[value(self.point(a, b)) for b in v] for a in u])
 
 
@@ -104,22 +68,6 @@ def minimise(slope: Slope, start: np.ndarray, calls: int = 1000) -> Minimum:
 
     On landscapes with flat or kinked valleys the descent may stop before it reaches a stationary point; the gradient
     there tells.
-
-    Parameters
-    ----------
-    slope : function of a point (n,) that returns value and gradient.
-    start : (n,)
-    calls : about how many evaluations at most.
-
-    Returns
-    -------
-    Minimum
-
-    Examples
-    --------
-    >>> found = minimise(lambda x: (float(x @ x), 2 * x), np.array([3.0, 4.0]))
-    >>> abs(found.x).max() < 1e-8
-    np.True_
     """
     options = {"maxfun": calls, "maxiter": calls, "ftol": 0.0, "gtol": 0.0, "maxcor": 20}
     done = minimize(slope, np.asarray(start, float), jac=True, method="L-BFGS-B", options=options)
@@ -127,23 +75,7 @@ def minimise(slope: Slope, start: np.ndarray, calls: int = 1000) -> Minimum:
 
 
 def linear_path(value: Value, start: np.ndarray, end: np.ndarray, n: int = 21) -> np.ndarray:
-    """Values at ``n`` evenly spaced points of the straight path, ends included.
-
-    Parameters
-    ----------
-    value : function of a point (d,).
-    start, end : (d,)
-    n : how many points, ends included.
-
-    Returns
-    -------
-    (n,) ndarray
-
-    Examples
-    --------
-    >>> linear_path(lambda x: float(x @ x), np.array([-1.0]), np.array([1.0]), 5).tolist()
-    [1.0, 0.25, 0.0, 0.25, 1.0]
-    """
+    """Values at ``n`` evenly spaced points of the straight path, ends included."""
     return np.array([value(start + s * (end - start)) for s in np.linspace(0, 1, n)])
 
 
@@ -161,30 +93,6 @@ def string_method(
     Points between the ends descend by ``rate`` times the gradient, none farther than ``limit``, and are then spread
     again at equal distances along the path (E, Ren, Vanden-Eijnden, Journal of Chemical Physics 126, 164103, 2007).
     However few the steps, the highest value on the path is an upper bound of the least barrier between the ends.
-
-    Parameters
-    ----------
-    gradient : function of a point (n,).
-    start, end : (n,), which stay.
-    rate : step along the gradient.
-    images : points of the path, ends included; at least 3.
-    steps : how often all of them descend.
-    limit : longest move of a point in one step.
-
-    Returns
-    -------
-    (images, n) ndarray
-
-    Examples
-    --------
-    A ring of lowest values around a hill: the straight path climbs it, the relaxed one walks round.
-
-    >>> def hill(p):
-    ...     return float((p @ p - 1) ** 2)
-    >>> ends = np.array([-1.0, 0.05]), np.array([1.0, 0.05])
-    >>> path = string_method(lambda p: 4 * (p @ p - 1) * p, *ends, rate=0.05, images=21, steps=400)
-    >>> round(float(max(linear_path(hill, *ends))), 3), round(max(hill(p) for p in path), 3)
-    (0.995, 0.0)
     """
     if images < 3:
         raise ValueError(f"string_method: images = {images}: must be at least 3, ends included")
@@ -212,23 +120,7 @@ def _evenly(path: np.ndarray, shares: np.ndarray) -> np.ndarray:
 
 
 def curvatures(gradient: Gradient, x: np.ndarray, step: float) -> np.ndarray:
-    """Eigenvalues (n,) of the matrix of second derivatives, rising, from central differences of the gradient.
-
-    Parameters
-    ----------
-    gradient : function of a point (n,).
-    x : (n,), where.
-    step : of the differences, in units of x.
-
-    Returns
-    -------
-    (n,) ndarray
-
-    Examples
-    --------
-    >>> curvatures(lambda x: np.array([2, 6]) * x, np.zeros(2), 1e-3).round(6).tolist()
-    [2.0, 6.0]
-    """
+    """Eigenvalues (n,) of the matrix of second derivatives, from central differences of the gradient, by ±``step``."""
     n = len(x)
     matrix = np.empty((n, n))
     for k in range(n):
@@ -239,20 +131,6 @@ def curvatures(gradient: Gradient, x: np.ndarray, step: float) -> np.ndarray:
 
 
 def participation_ratio(values: np.ndarray) -> float:
-    """Participation ratio (Σk)²/(n Σk²) of curvatures: 1 in a spherical well, 1/n where one direction has them all.
-
-    Parameters
-    ----------
-    values : (n,) curvatures.
-
-    Returns
-    -------
-    float; 0 if all are zero
-
-    Examples
-    --------
-    >>> participation_ratio(np.array([2.0, 2.0, 2.0, 2.0])), participation_ratio(np.array([1.0, 0.0, 0.0, 0.0]))
-    (1.0, 0.25)
-    """
+    """Participation ratio (Σk)²/(n Σk²) of curvatures: 1 in a spherical well, 1/n where one direction has them all."""
     k = np.asarray(values, float)
     return float(k.sum() ** 2 / (len(k) * (k**2).sum())) if np.any(k) else 0.0

@@ -9,7 +9,6 @@ silent, and the landscape, of fewer samples.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from inspect import signature
 from itertools import chain, pairwise
 from typing import Any
 
@@ -53,7 +52,7 @@ WHITENED: dict[str, dict[str, Any]] = {
     "overparameterised": {**_SHORT, "sgd_steps": 400_000},
 }
 #: What is run for each data set: P_D, whether components are whitened, and per phase the arguments of
-#: ``phase_sweep`` (``n_data``: its own P_D).
+#: ``phase_sweep`` and ``walked`` (``n_data``: its own P_D).
 SETTINGS: dict[str, dict[str, Any]] = {
     "mnist": {
         "n_data": 8000,
@@ -114,40 +113,18 @@ SETTINGS["digits"] = {"n_data": 1796, "whiten": True} | {
 
 
 def diffusion(temperature: float) -> float:
-    """D = μT/P_D of the walks at a temperature as the paper counts it, at every number of samples.
-
-    Examples
-    --------
-    >>> f"{diffusion(0.1):.3g}"
-    '1.67e-09'
-    """
+    """D = μT/P_D of the walks at a temperature as the paper counts it, at every number of samples."""
     return RATE * temperature / P_D
 
 
 def temperature_at(temperature: Any, n_data: int) -> Any:
-    """The temperature at which a walk on ``n_data`` samples has the noise of the paper's at ``temperature``.
-
-    Examples
-    --------
-    >>> round(temperature_at(0.1, 4000), 4)
-    0.0067
-    """
+    """The temperature at which a walk on ``n_data`` samples has the noise of the paper's at ``temperature``."""
     return temperature * (n_data / P_D)
 
 
 def standard(phase: str, dataset: str, **changed: Any) -> Sweep:
-    """The sweep of a phase (a name of :data:`PHASES`) that this book runs on a data set.
-
-    Parameters
-    ----------
-    changed : ``n_data``, ``whiten`` and arguments of :func:`phase_sweep`, to take the place of the book's. Of the
-        waiting times those count that fit into ``steps``.
-
-    Examples
-    --------
-    >>> standard("regularised", "mnist").fixed["width"], standard("regularised", "mnist", n_data=2000).fixed["width"]
-    (10, 5)
-    """
+    """The sweep of a phase that this book runs on a data set; ``changed`` are arguments of
+    :func:`phase_sweep` and :func:`walked`. Of the waiting times those count that fit into ``steps``."""
     for name, value, allowed in (("dataset", dataset, SETTINGS), ("phase", phase, PHASES)):
         if value not in allowed:
             raise ValueError(f"standard: {name} = {value!r}: must be one of {', '.join(map(repr, allowed))}")
@@ -157,8 +134,7 @@ def standard(phase: str, dataset: str, **changed: Any) -> Sweep:
     if not arguments["waiting"]:
         first = min(how[phase]["waiting"])
         raise ValueError(f"standard: steps = {arguments['steps']}: must be more than the first waiting time, {first}")
-    data = {"name": dataset, "n_data": int(arguments.pop("n_data")), "whiten": arguments.pop("whiten")}
-    return phase_sweep(phase, data, **arguments)
+    return phase_sweep(phase, dataset, **arguments)
 
 
 def paper_networks(phase: str, dataset: str = "mnist") -> dict[str, Any]:
@@ -167,65 +143,39 @@ def paper_networks(phase: str, dataset: str = "mnist") -> dict[str, Any]:
 
 
 def width_for(like: dict[str, Any], n_data: int) -> int:
-    """The width whose number of weights per sample is nearest to that of the paper's networks ``like``.
-
-    Examples
-    --------
-    >>> width_for(paper_networks("regularised"), 60000), width_for(paper_networks("regularised"), 4000)
-    (30, 7)
-    >>> width_for(paper_networks("overparameterised"), 4000)
-    18
-    """
+    """The width whose number of weights per sample is nearest to that of the paper's networks ``like``."""
     wanted = n_weights(layer_sizes(10, like["width"], 6)) / like["n_data"] * n_data
     below = max(1, int((121 + 20 * wanted) ** 0.5 - 11) // 10)  # of width w there are 5w² + 11w weights
     return min((below, below + 1), key=lambda w: abs(n_weights(layer_sizes(10, w, 6)) - wanted))
 
 
-def phase_sweep(
-    phase: str,
-    data: dict[str, Any],
-    temperatures: Sequence[float],
-    n_seeds: int,
-    steps: int,
-    waiting: Sequence[int],
-    preparation: dict[str, Any] = PREPARATION,
-    width: int | None = None,
-    name: str | None = None,
-) -> Sweep:
-    """Walks of one phase over temperatures and initial conditions.
+def phase_sweep(phase: str, dataset: str, temperatures: Sequence[float], n_seeds: int, **fixed: Any) -> Sweep:
+    """Walks of one phase over temperatures, as the paper counts them, and initial conditions (:func:`walked`)."""
+    cells = {"seed": over("seed", range(n_seeds)), "temperature": over("temperature", list(temperatures))}
+    row = walked(dataset, phase=phase, **fixed)
+    return Sweep(row.pop("name").format(f"glass-{phase}"), cells=cells, **row)
 
-    Parameters
-    ----------
-    phase : a name of :data:`PHASES`.
-    data : arguments of :func:`~deepmech_book.sweeps.glass.data.binary`, with ``n_data``.
-    temperatures : in the paper's units (at P_D = 60,000).
-    waiting : waiting times; the overlap's window comes from the first one.
-    width : that of N/P_D of the phase, if None.
 
-    Examples
-    --------
-    >>> phase_sweep("regularised", {"name": "digits", "n_data": 500}, [0.1, 0.0], 3, 5000, [500]).grid.shape
-    (3, 2)
+def walked(
+    dataset: str = "mnist",
+    n_data: int = P_D,
+    phase: str = "regularised",
+    whiten: bool | None = None,
+    per_decade: int = 8,
+    **fixed: Any,
+) -> dict[str, Any]:
+    """A row of networks that walk; what it does not say is the paper's of its phase, times are those of the record.
+
+    The overlap's window comes from the first waiting time; without ``width`` it is that of the phase's N/P_D.
     """
-    kind = paper_networks(phase, data["name"])
-    n_data = int(data["n_data"])
-    fixed = {
-        "data": dict(data),
-        "width": width_for(kind, n_data) if width is None else width,
-        "regularisation": kind["regularisation"],
-        "chi": [kind["chi"] * f for f in (1 / 7, 1, 7)],
-        "steps": steps,
-        "waiting": list(waiting),
-        "times": log_times(steps - min(waiting), 8).tolist(),
-        "preparation": preparation,
-    }
-    return Sweep(
-        name or f"glass-{phase}-{data['name']}",
-        "glass.walks",
-        {"seed": over("seed", range(n_seeds)), "temperature": over("temperature", list(temperatures))},
-        fixed,
-        data=fingerprint(**data),
-    )
+    kind = paper_networks(phase, dataset)
+    whiten = SETTINGS[dataset]["whiten"] if whiten is None else whiten
+    data: dict[str, Any] = {"name": dataset, "n_data": n_data, "whiten": whiten}
+    like = {"width": width_for(kind, n_data), "regularisation": kind["regularisation"], "preparation": PREPARATION}
+    fixed = {**like, **fixed}
+    fixed["times"] = log_times(fixed["steps"] - min(fixed["waiting"]), per_decade).tolist()
+    fixed |= {"data": data, "waiting": list(fixed["waiting"]), "chi": [kind["chi"] * f for f in (1 / 7, 1, 7)]}
+    return {"name": f"{{}}-{dataset}", "compute": "glass.walks", "fixed": fixed, "data": fingerprint(**data)}
 
 
 def _begin(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
@@ -329,28 +279,13 @@ def sweeps(
     changes: Mapping[str, Any] | None = None,
     named: Sequence[Sequence[float]] = ((), (), ()),
 ) -> dict[str, Sweep]:
-    """Phase -> its sweep, :func:`.standard` but for ``changes``.
+    """Phase -> its sweep, :func:`.standard` but for ``changes`` of all phases, or of one by its name.
 
-    Parameters
-    ----------
-    changes : ``n_data``, ``whiten`` and arguments of :func:`.phase_sweep` for all phases, and by the name of a
-        phase those of one.
-    named : temperatures of each phase that a page speaks of.
-
-    Raises
-    ------
-    ValueError
-        If a phase is walked at fewer temperatures than a page speaks of, or there is no such setting.
-
-    Examples
-    --------
-    >>> made = sweeps("digits", {"n_data": 500, "steps": 20_000, "regularised": {"n_seeds": 2}})
-    >>> made["regularised"].grid.shape, made["overparameterised"].fixed["waiting"]
-    ((2, 9), [10000])
+    ``named`` are the temperatures of each phase that a page speaks of: it is refused if one of them is missing.
     """
     changes = dict(changes or {})
     one_phase = {phase: changes.pop(phase, {}) for phase in PHASES}
-    known = {"n_data", "whiten", *signature(phase_sweep).parameters} - {"phase", "data", "name"}
+    known = {"n_data", "whiten", "width", "temperatures", "n_seeds", "steps", "waiting", "preparation"}
     if unknown := sorted({*changes, *chain(*one_phase.values())} - known):
         names, allowed = ", ".join(map(repr, unknown)), ", ".join(sorted(known))
         raise ValueError(f"changes: {names}: must be of {allowed}, or by phase: {', '.join(PHASES)}")
@@ -366,14 +301,7 @@ def sweeps(
 
 
 def waited_weights(like: Sweep) -> Sweep:
-    """The weights after the first wait of the walks of ``like``, at its temperatures above 0.
-
-    Examples
-    --------
-    >>> from deepmech_book.sweeps.glass import walks
-    >>> waited_weights(walks.standard("regularised", "mnist")).grid.shape
-    (24,)
-    """
+    """The weights after the first wait of the walks of ``like``, at its temperatures above 0."""
     warm = [float(t) for t in like.cells["temperature"].values if t > 0]
     same = {k: like.fixed[k] for k in ("data", "width", "regularisation", "preparation")}
     return Sweep(

@@ -8,49 +8,15 @@ import numpy as np
 import xarray as xr
 
 from deepmech.data import load
-from deepmech.sweeps import Sweep
 from deepmech.trainers import CNN, Training, train
 from deepmech_book.sweeps.policy import verification_policy
-from deepmech_book.sweeps.spring_block.networks import dataset_kwargs, summarise, sweep
+from deepmech_book.sweeps.spring_block.networks import summarise
 
 #: Dropout in the three stages, each 4,000 epochs in the paper (SM S2).
 DROPOUTS = (0.0, 0.05, 0.3)
 STAGES = ("no dropout", "5 % dropout", "30 % dropout")
 #: The digits whose mean images Fig. S3 shows.
 DIGITS = (0, 4, 9)
-
-
-def dropout_raised(
-    data: str | dict[str, Any] = "digits",
-    n_seeds: int = 2,
-    stage: int = 4000,
-    learning_rate: float = 1e-4,
-    n_records: int = 8,
-    network: dict[str, Any] | None = None,
-) -> Sweep:
-    """Figs. S2 and S3 as a sweep over ``seed``: full-batch Adam, dropout 0, then 5 %, then 30 %.
-
-    Parameters
-    ----------
-    data : as for :func:`.networks.figure_1`; of ``"digits"`` 120 images, for a quick look.
-    stage : epochs of each of the three stages.
-    n_records : measurements per stage, evenly spread, the last at its end.
-    network : other fields of :class:`deepmech.trainers.CNN`; the paper's by default.
-
-    Examples
-    --------
-    >>> dropout_raised(stage=40, n_seeds=3).grid.shape
-    (3,)
-    """
-    if not 1 <= n_records <= stage:
-        raise ValueError(f"dropout_raised: n_records = {n_records}: must lie between 1 and stage = {stage}")
-    network = dict(network or {})
-    CNN(**network)
-    images = dataset_kwargs(data, n_train=120 if data == "digits" else None)
-    return sweep(
-        "dropout-raised", "spring_block.convolutional", {"seed": range(n_seeds)}, images,
-        network=network, training={"learning_rate": learning_rate}, stage=stage, n_records=n_records,
-    )  # fmt: skip
 
 
 def _begin(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
@@ -77,22 +43,16 @@ def train_through_stages(
 ) -> xr.Dataset:
     """Train one network per cell, which holds ``seed``, and once more without any dropout; ``stages`` of them all.
 
-    Returns
-    -------
-    Dataset
-        Over ``cell``:
-
-        - ``load_curve``, ``load_curve_test`` (at_epoch, layer), ``curvature``, ``accuracy`` (of the test set),
-          ``accuracy_train``, ``loss`` (at_epoch) through training;
-        - ``accuracy_without`` (stage): test accuracy after one and two stages without dropout; NaN for the third, which
-          is not run;
-        - ``class_mean`` (stage, layer, digit, row, column): mean of the first channel over the training images of a
-          digit at the end of each stage; the image itself at layer 0;
-        - ``class_width`` (stage, layer, digit): mean squared distance of a digit's features from their mean, over the
-          mean's squared distance from the mean of all classes; ``class_width_before`` (layer, digit): the same with the
-          initial weights;
-        - ``diverged``: any of the three trainings.
+    Over ``cell``: ``load_curve``, ``load_curve_test`` (at_epoch, layer), ``curvature``, ``accuracy`` (of the test set),
+    ``accuracy_train``, ``loss`` (at_epoch) through training; ``accuracy_without`` (stage), on the test set after one
+    and two stages without dropout, nan for the third, which is not run; ``class_mean`` (stage, layer, digit, row,
+    column), mean of the first channel over the training images of a digit at the end of each stage, the image itself
+    at layer 0; ``class_width`` (stage, layer, digit), mean squared distance of a digit's features from their mean, over
+    the mean's squared distance from the mean of all classes, and ``class_width_before``, with the initial weights;
+    ``diverged``, any of the three trainings.
     """
+    if not 1 <= n_records <= stage:
+        raise ValueError(f"dropout raised: n_records = {n_records}: must lie between 1 and stage = {stage}")
     images = load(**data)
     common: dict[str, Any] = {"seed": cells["seed"], "experiment": "figure S2"}
     # No network may stop early: the second stage begins when the first has nearly converged.

@@ -28,14 +28,17 @@ from dataclasses import fields
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.np.arrayobj import populate_array
+from torch import nn
 
 from deepmech.core.compiled import Floats, Ints, Keys, Whole, Word, Words, intrinsic, njit
 from deepmech.core.random import LOW, S32, fill_bits, fill_normal, philox, stream_id
 from deepmech.trainers.engines.compiled.tiles import BYTES, INSIDE, OPTIONS, Vectors, select_size
+from deepmech.trainers.modules import build_network
 from deepmech.trainers.run import check_cancelled
 from deepmech.trainers.specs import MLP, Member, Settings, Training
 
@@ -1004,6 +1007,29 @@ class CompiledMLP:
             below = h
             features.append(h[:, : sizes[i]])
         return features[:-1], features[-1]
+
+    @torch.no_grad()
+    def model(self, member: int = 0) -> nn.Module:
+        """The member as a module, in evaluation mode."""
+        net, n_classes = self.net, self.shared["n_classes"]
+        module: Any = build_network(self.member, (self.sizes[0],), n_classes or 1)
+        for i, linear in enumerate(module.linear, start=1):
+            linear.weight.copy_(torch.from_numpy(self.part(net, net.p, "weight", i).copy()))
+            inner = self.normed and i < len(self.sizes) - 1
+            bias = net.unlearnt[i, : self.sizes[i]] if inner else self.part(net, net.p, "shift", i)
+            if linear.bias is not None:
+                linear.bias.copy_(torch.from_numpy(bias))
+        for i, norm in enumerate(module.norm):
+            gain, shift = (self.part(net, net.p, name, i) for name in ("gain", "shift"))
+            of = {
+                norm.weight: gain,
+                norm.bias: shift,
+                norm.running_mean: net.running_mean[i],
+                norm.running_var: net.running_var[i],
+            }
+            for tensor, values in of.items():
+                tensor.copy_(torch.from_numpy(values[: self.sizes[i]]))
+        return module.eval()
 
     def _evaluate_norm(self, i: int, h: np.ndarray) -> None:
         net, units = self.net, self.sizes[i]

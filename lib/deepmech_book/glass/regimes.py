@@ -9,7 +9,7 @@ import numpy as np
 
 from deepmech.core.estimates import jackknife, unknown
 from deepmech.metrics.relaxation import CROSSED, exponent, interval_by_factors
-from deepmech_book.analysis.glass import phases
+from deepmech_book.glass import phases
 
 NEVER_HOT = "the record sees no temperature at which a free walk would be ten times faster than the landscape alone"
 """Why a record leaves a claim about the hot regime open."""
@@ -21,9 +21,10 @@ def time_at_rest(table):
     return float(found.tau) if found.state == CROSSED else np.inf
 
 
-def time_within_record(run, table):
+def time_within_record(run, level=0.9):
     """:func:`time_at_rest`, or in its place the end of the record after the first wait, where that comes before."""
-    return min(time_at_rest(table), float(phases.overlaps(run).time[-1]))
+    rest = time_at_rest(phases.times(run.sel(temperature=[0.0]), level=level))
+    return min(rest, float(phases.overlaps(run).time[-1]))
 
 
 def select_hot(table, rest=None):

@@ -110,12 +110,6 @@ def lossless(run: xr.Dataset) -> xr.Dataset:
     return run.isel(seed=good).assign_attrs(with_loss=run.sizes["seed"] - len(good))
 
 
-def learnt_most(run: xr.Dataset) -> xr.Dataset:
-    """Networks whose data loss, at T = 0 after the first wait, is below :data:`LEARNT_MOST`."""
-    loss = run.loss_waited.isel(waiting=0).sel(temperature=0.0).values
-    return run.isel(seed=np.flatnonzero(loss < LEARNT_MOST))
-
-
 def overlaps(run: xr.Dataset, window: int = PAPER_WINDOW, wait: int = 0) -> xr.DataArray:
     """Overlap of every initial condition in one of the recorded windows, after one of the waits."""
     return run.overlap.isel(chi=window, waiting=wait, drop=True).dropna("time", how="all")
@@ -228,6 +222,27 @@ def source(data: Mapping[str, Any]) -> str:
     """What the samples of a sweep are called; inputs and labels are the program's where nothing else is said."""
     shuffled = ", shuffled labels" if "shuffle" in data else ""
     return title_of(data["name"]) + " with whitened inputs" * bool(data.get("whiten")) + shuffled
+
+
+def of_learnt_most(run, measure):
+    """What a claim's measure, an estimate, is of those networks of a phase alone that learnt as much as the paper's.
+
+    A sentence, in which of an array the least and the largest number stand; empty where all or none are of this kind.
+    """
+    loss = run.loss_waited.isel(waiting=0).sel(temperature=0.0).values
+    best = run.isel(seed=np.flatnonzero(loss < LEARNT_MOST))
+    if best.sizes["seed"] in (0, run.sizes["seed"]):
+        return ""
+    found = measure(best)
+    ends = np.ravel(found.value)
+    said = str(found.map(lambda end: np.ravel(end)[0])) if ends.size == 1 else f"{ends.min():.3g} to {ends.max():.3g}"
+    return f"Of the {best.sizes['seed']} that learnt as much as the paper's alone: {said}."
+
+
+def origins(runs, *words):
+    """Where the numbers of several phases come from, a sentence each, and the sentences that follow, if any."""
+    each = (f"{phase.capitalize()}: {origin(run)}" for phase, run in runs.items())
+    return " ".join([*each, *filter(None, words)])
 
 
 def overview(runs: Mapping[str, xr.Dataset]) -> pd.DataFrame:

@@ -6,7 +6,7 @@ from runs_glass import LONG, sliding_run
 
 from deepmech_book import claims
 from deepmech_book.claims import functions
-from deepmech_book.claims.glass._clocks import ClaimOnWalks, after_paper_wait
+from deepmech_book.glass.clocks import ClaimOnWalks, after_paper_wait
 
 PAGES = [f"glass/{page}" for page in ("relaxation", "superposition", "displacement", "heterogeneity", "ageing")]
 WALKS = [c for c in claims.claims().values() if c.page in PAGES or (c.page == "glass/cifar" and c.id[:4] != "C.A3")]

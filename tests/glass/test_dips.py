@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from deepmech.core.random import Stream
-from deepmech_book.analysis.glass import dips
+from deepmech_book.glass import dips
 
 STREAM = Stream.of("glass metrics", 0)
 

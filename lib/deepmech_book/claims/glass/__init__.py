@@ -1,1 +1,0 @@
-"""What measures the claims of paper C, a module a page."""
