@@ -21,7 +21,7 @@ from deepmech_book.build.sources import Checkout
 HTML = Checkout(ROOT).html
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 HOWTO = (ROOT / "book" / "howto.md").read_text(encoding="utf-8")
-built = pytest.mark.skipif(not (HTML / keys.WROTE).is_file(), reason="the book is not built yet: make book")
+built = pytest.mark.skipif(not (HTML / keys.MANIFEST).is_file(), reason="the book is not built yet: make book")
 
 
 WRITTEN = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted((ROOT / "book").glob("*.md"))]

@@ -47,7 +47,9 @@ SWEEPS = [
     trials.trials(
         "small", label_error=[0.0, 0.5], per_class=12, n_trials=10, iterations=40, thin=20, coarse=20, n_checks=1
     ),
-    walks.phase_sweep("regularised", GLASS, [1.0, 0.0], 2, steps=60, waiting=[10, 30], preparation=BRIEF, width=4),
+    walks.phase_sweep(
+        "regularised", "digits", [1.0, 0.0], 2, n_data=200, steps=60, waiting=[10, 30], preparation=BRIEF, width=4
+    ),
     Sweep("landscapes", SURVEY, {"system": over("system", list(LANDSCAPES["networks"])), "seed": over("seed", [0, 1])},
           LANDSCAPES),
     *(

@@ -1,7 +1,5 @@
 """The explorer of phase diagrams: point at a cell of any diagram that ships with the book, beside a cell of another."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache, partial
 from typing import Any

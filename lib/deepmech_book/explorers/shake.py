@@ -1,7 +1,5 @@
 """What opens the book: a chain, and the networks of Fig. 1(c) in training, shaken alike by one slider."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from deepmech.core.random import stream_id
@@ -29,7 +27,6 @@ def chain_settings() -> dict[str, Any]:
 
 
 def derived_state(values: dict[str, Any]) -> dict[str, Any]:
-    """See :class:`.page.ExplorerSpec`."""
     run = result(in_time.through_training()).sel(slope=SLOPE)
     load = run["load_curve"].transpose("dropout", "seed", "at_epoch", "layer")
     largest = float(run["dropout"].max())
