@@ -15,7 +15,7 @@ from deepmech.core.labels import align
 from deepmech.core.random import Stream
 from deepmech.metrics import elasticity as el
 from deepmech.metrics import glass, relaxation
-from deepmech.metrics.load_curve import LoadCurve, load_curve
+from deepmech.metrics.load_curve import load_curve
 from deepmech.metrics.separation import data_separation
 from deepmech.simulators import brownian, folding_ruler
 from deepmech.simulators.elastic_sde import ElasticSDE, mean_solution, train_discrete
@@ -102,7 +102,6 @@ SLIPS = {
         lambda: load_curve(NET, LOADER, Y),
         "x is a DataLoader: beside y give an array or a tensor; a loader's batches hold",
     ),
-    "misspelt": (lambda: LoadCurve(NET, metrik="D"), "metrik: load_curve takes layers, metric"),
     "float pool": (lambda: el.class_means(LOG, DRAWN, pool=5.0), "class_means: pool = 5.0: must be an odd number"),
     "groups beyond": (lambda: glass.displacement_sums(X[0], X[0], [0, 1, 5], 2, [0.1]), "group = [0, 1, 5]"),
     "endless": (lambda: relaxation.decorrelation_time([1, np.inf], [1, 0.5]), "decorrelation_time: times (2,)"),
