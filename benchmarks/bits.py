@@ -105,9 +105,8 @@ def curves() -> xr.Dataset:
     objects = np.arange(500) // 4
     ways: dict[str, dict[str, Any]] = {
         "mlp, default": {}, "mlp, one batch": {"batch_size": 500}, "mlp, plain": {"debias": False},
-        "mlp, D_hat": {"metric": "D_hat"}, "mlp, no groups": {"groups": 1}, "mlp, stratified": {"stratified": True},
-        "mlp, standardised": {"standardise": True}, "mlp, units": {"units": objects},
-        "mlp, both": {"units": objects, "standardise": True}, "mlp, words": {"words": True},
+        "mlp, D_hat": {"metric": "D_hat"}, "mlp, no groups": {"n_folds": 1}, "mlp, units": {"groups": objects},
+        "mlp, words": {"words": True},
         "mlp, large": {"scale": 1e20}, "mlp, float64": {"dtype": torch.float64}, "cnn, default": {},
         "cnn, blocks": {"layers": "blocks"}, "cnn, calls": {"layers": ["input", "0.2.act:2", "output"]},
     }  # fmt: skip

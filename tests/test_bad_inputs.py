@@ -93,16 +93,15 @@ SLIPS = {
     "shared by text": (lambda: simulate(QUIET, 1.0, shared_noise="no"), "simulate: shared_noise = 'no': must be True"),
     "no model": (lambda: mean_solution(None, [1.0], START), "model is of type NoneType: must be a ElasticSDE"),
     "negative spread": (lambda: train_discrete(ELASTIC, [1.0], START, 0.5, start_spread=-1.0), "start_spread = -1.0"),
-    "labels that are no classes": (lambda: load_curve(NET, X, Y / 2), "labels have type float64: expected classes"),
+    "labels that are no classes": (lambda: load_curve(NET, X, Y / 2), "y has type float64: expected classes"),
     "yes-or-no labels": (
         lambda: load_curve(NET, X, Y[:, None] == range(3)),
         "y has shape (8, 3): expected one label for each",
     ),
     "a loader and labels": (
         lambda: load_curve(NET, LOADER, Y),
-        "y is a ndarray, but x is a DataLoader",
+        "x is a DataLoader: beside y give an array or a tensor; a loader's batches hold",
     ),
-    "a name too many": (lambda: load_curve(NET, {"x": X, "y": Y}), "cannot be called with (x=…)"),
     "misspelt": (lambda: LoadCurve(NET, metrik="D"), "metrik: load_curve takes layers, metric"),
     "float pool": (lambda: el.class_means(LOG, DRAWN, pool=5.0), "class_means: pool = 5.0: must be an odd number"),
     "groups beyond": (lambda: glass.displacement_sums(X[0], X[0], [0, 1, 5], 2, [0.1]), "group = [0, 1, 5]"),

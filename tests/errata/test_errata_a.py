@@ -5,9 +5,9 @@ import numpy as np
 from deepmech import Chain, curvature, load, simulate
 from deepmech.core.random import Stream
 from deepmech.simulators.spring_block import equilibrium
-from deepmech_book.analysis.spring_block.chains import movement
 from deepmech_book.spring_block import printed
 from deepmech_book.spring_block.experiments import experiment
+from deepmech_book.spring_block.phase_diagram import movement
 from deepmech_book.sweeps.shipped import result
 
 

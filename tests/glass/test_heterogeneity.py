@@ -26,7 +26,7 @@ def scattered(phase, reach, rng):
 HOT = {"regularised": 0.0118, "underparameterised": 0.0165, "overparameterised": 0.0329}
 
 
-@page.pair("C.7.hot_is_gaussian", panels=N, usual=0.03, reach=HOT, rival=False)
+@page.pair("C.7.hot_is_gaussian", panels=N, usual=0.03, reach=HOT, rival=False, told=0.1)
 def normal(level, rng, rival):
     """Until a tenth of the landscape's own time, 3,000; later α₂ is far from 0."""
     runs = {p: uneven(level[p] + scattered(p, HOT[p], rng)) for p in N}
@@ -48,7 +48,7 @@ def far_from_gaussian(level, rng, rival):
     return {"runs": {p: beyond_groups(p, level[p], rng, rival) for p in LOSSY}}
 
 
-@page.pair("C.7.overparameterised.cold_is_not", usual=1.0)
+@page.pair("C.7.overparameterised.cold_is_not", usual=1.0, told=0.08)
 def large_far_from_gaussian(level, rng, rival):
     return {"runs": {"overparameterised": beyond_groups("overparameterised", level[""], rng, rival)}}
 

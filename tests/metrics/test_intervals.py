@@ -73,27 +73,19 @@ def test_a_wide_layer_joins_its_groups(monkeypatch, room, groups):
     joined.coarsen(groups)
     monkeypatch.setattr("deepmech.metrics.groups._LARGEST", room * 4 * 5 * 8)
     few = grouped(x, y, 12, cuts=[3, 50])
-    assert few.groups == groups and few.separation() == pytest.approx(joined.separation(), abs=1e-12)
+    assert few.n_folds == groups and few.separation() == pytest.approx(joined.separation(), abs=1e-12)
     np.testing.assert_allclose(few.leave_one_out(), joined.leave_one_out(), atol=1e-9)
 
 
-@pytest.mark.parametrize("stratified", [False, True])
-def test_a_deal_is_even_and_does_not_mind_batches(stratified):
-    """Without strata it does not mind classes either: groups are those of the running number."""
+def test_a_deal_is_even_and_minds_neither_batches_nor_classes():
+    """Folds are those of the running number."""
     s = Stream.of("test deal", 0)
     y = torch.tensor((s.uniform("labels", 0, 1000) ** 2 * 30).astype(int))
-    whole, parts, deal = GroupAssigner(20, stratified)(y), [], GroupAssigner(20, stratified)
-    for batch in y.split(37):
-        parts.append(deal(batch))
-    assert torch.equal(torch.cat(parts), whole)
-    if not stratified:
-        assert torch.equal(GroupAssigner(20)(y.flip(0)), whole)
-        counts = GroupAssigner(20)(torch.zeros(100_000, dtype=torch.int64)).bincount(minlength=20)
-        assert 5 < ((counts - 5000) ** 2 / 5000).sum() < 45  # chi-squared of 19 degrees of freedom
-        return
-    table = torch.bincount(y * 20 + whole, minlength=600).reshape(30, 20)
-    assert (table.max(1).values - table.min(1).values).max() <= 1  # within each class
-    assert whole.bincount().min() > 30  # and not all remainders in the same group
+    whole, deal = GroupAssigner(20)(y), GroupAssigner(20)
+    assert torch.equal(torch.cat([deal(batch) for batch in y.split(37)]), whole)
+    assert torch.equal(GroupAssigner(20)(y.flip(0)), whole)
+    counts = GroupAssigner(20)(torch.zeros(100_000, dtype=torch.int64)).bincount(minlength=20)
+    assert 5 < ((counts - 5000) ** 2 / 5000).sum() < 45  # chi-squared of 19 degrees of freedom
 
 
 # --- coverage ---------------------------------------------------------------------------------------------------------
@@ -130,25 +122,23 @@ SHARES = {"Zipf": 1 / np.arange(1, 11.0), "98 to 2": np.array([0.98, 0.02]), "fa
 
 @pytest.mark.parametrize("n", [500, 20_000])
 @pytest.mark.parametrize("law", SHARES)
-def test_intervals_cover_where_labels_are_drawn_with_the_samples(law, n):
-    """Also of a source that is sorted by class. Groups that take of each class in turn see no scatter of shares."""
+def test_intervals_cover_where_labels_are_drawn_with_the_samples_and_more_where_they_are_chosen(law, n):
+    """Also of a source that is sorted by class."""
     share, draws, d, truth = SHARES[law] / SHARES[law].sum(), 200, 5, -3.0 if law == "far classes" else 1.0
-    forms = (False, True) if law == "98 to 2" else (False,)
-    s, hits = Stream.of("test coverage of drawn labels", law, n), np.zeros((len(forms), draws))
-    for draw in range(draws):
-        y = np.searchsorted(share.cumsum(), s.uniform("labels", draw, n) * (1 - 1e-12))
+    s, hits = Stream.of("test coverage of drawn labels", law, n), np.zeros((2, draws))
+    chosen = np.repeat(np.arange(len(share)), np.rint(share * n).astype(int))
+    for into, draw in np.ndindex(2, draws):
+        y = chosen if into else np.searchsorted(share.cumsum(), s.uniform("labels", draw, n) * (1 - 1e-12))
         y = np.sort(y) if draw % 2 else y
-        means = s.normal("means", draw, (len(share), d))
-        means -= share @ means
-        means *= np.exp(-truth / 2) * np.sqrt(d / (share @ means**2).sum())
-        x, y = torch.tensor(means[y] + s.normal("noise", draw, (n, d))), torch.tensor(y)
-        for into, stratified in zip(hits, forms, strict=True):
-            moments = GroupMoments(len(share)).update(x, y, GroupAssigner(stratified=stratified)(y))
-            found = jackknife(moments.separation(), moments.leave_one_out(), scatter="symmetric")
-            into[draw] = found.low <= truth <= found.high
-    drawn = hits[0].mean()
-    assert 0.93 - 2 * np.sqrt(0.07 * 0.93 / draws) < drawn < 0.97 + 2 * np.sqrt(0.03 * 0.97 / draws)
-    assert len(forms) == 1 or hits[1].mean() < drawn - 0.05
+        means, shares = s.normal("means", draw, (len(share), d)), np.bincount(y) / len(y) if into else share
+        means -= shares @ means
+        means *= np.exp(-truth / 2) * np.sqrt(d / (shares @ means**2).sum())
+        x, y = torch.tensor(means[y] + s.normal("noise", draw, (len(y), d))), torch.tensor(y)
+        moments = GroupMoments(len(share)).update(x, y, GroupAssigner()(y))
+        found = jackknife(moments.separation(), moments.leave_one_out(), scatter="symmetric")
+        hits[into, draw] = found.low <= truth <= found.high
+    low, high = 0.93 - 2 * np.sqrt(0.07 * 0.93 / draws), 0.97 + 2 * np.sqrt(0.03 * 0.97 / draws)
+    assert low < hits[0].mean() < high and low < hits[1].mean()
 
 
 def measured(values, groups):
@@ -256,7 +246,7 @@ def test_a_curve_carries_its_intervals_and_loses_them_when_it_is_changed():
     bend = estimate(curve, curvature)
     assert bend.low < bend.value < bend.high and bend.value == curvature(curve)
     assert interpret(curve).interval == (bend.low, bend.high)
-    for other in (curve + 1, load_curve(networks(), x, y, groups=1), load_curve(networks(), x, y, metric="D_hat")):
+    for other in (curve + 1, load_curve(networks(), x, y, n_folds=1), load_curve(networks(), x, y, metric="D_hat")):
         assert leave_one_out(other) is None and not estimate(other).is_finite
     again = load_curve(networks(), x, y, batch_size=7)
     np.testing.assert_allclose(leave_one_out(again), leave_one_out(curve), atol=1e-5)

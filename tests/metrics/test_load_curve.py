@@ -26,8 +26,8 @@ from example_networks import (
 from torch import nn
 
 from deepmech.core.random import Stream
-from deepmech.metrics.interpret import interpret
-from deepmech.metrics.load_curve import PartialWarning, load_curve, mean_pool
+from deepmech.metrics.interpret import interpret, leave_one_out
+from deepmech.metrics.load_curve import PartialWarning, load_curve, mean_pool, predicted_labels
 
 X, Y = sample()
 
@@ -57,6 +57,22 @@ def test_paper_network_by_hand(metric):
     # One batch runs through the very same arithmetic, but for single precision in the sums of D.
     whole = load_curve(model, X, Y, metric=metric, batch_size=N)
     np.testing.assert_allclose(whole, by_hand, atol=1e-12 if metric == "D_hat" else 1e-6)
+
+
+def test_a_metric_may_be_a_function_of_features_and_labels():
+    """It is given what the metrics by name are given; with intervals from its values without each fold."""
+
+    def quotient(x, y):
+        return np.exp(data_separation(x, y))
+
+    named, curve = load_curve(paper_network(), X, Y), load_curve(paper_network(), X, Y, metric=quotient, batch_size=16)
+    assert (curve.name, curve.attrs["metric"], curve.attrs["folds"]) == ("quotient", "quotient", named.attrs["folds"])
+    np.testing.assert_allclose(curve, np.exp(named), rtol=1e-5)
+    np.testing.assert_allclose(leave_one_out(curve), np.exp(leave_one_out(named)), rtol=1e-5)
+    unlabelled = load_curve(paper_network(), X, predicted_labels, metric=lambda x, y: len(x) + len(y), n_folds=1)
+    assert (unlabelled == 2 * N).all() and leave_one_out(unlabelled) is None
+    with pytest.raises(ValueError, match="layer 'input': features: 60 of 480 values"):
+        load_curve(paper_network(), np.where(np.arange(WIDTH), X, np.nan), Y, ["input"], metric=quotient)
 
 
 class Failing(nn.Module):

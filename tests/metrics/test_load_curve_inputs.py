@@ -1,5 +1,6 @@
 """What people have, in one call: loaders, dicts, masks, words, targets, files, several labels, samples bit by bit."""
 
+import re
 import warnings
 from collections import OrderedDict, namedtuple
 from types import SimpleNamespace
@@ -73,23 +74,15 @@ def test_a_source_is_read_as_far_as_asked():
         (X, {"y": Y[1:]}, r"x \(60, 8\) and y \(59,\)"),
         (X, {}, r"y = None: .*load_curve\.predicted_labels"),
         (X[:0], {"y": Y[:0]}, "load_curve: x has no samples"),
-        (DataLoader, {"y": Y}, "load_curve: x is the class DataLoader itself"),
         (X, {"y": Y - 1}, "load_curve: y holds -1: .*: leave out"),
-        (X, {"y": [None] * N}, "load_curve: labels have type object"),
-        (X, {"y": lambda output: output.argmax(1)}, "load_curve: y = .*a function of the model's output and the batch"),
+        (X, {"y": [None] * N}, "load_curve: y has type object"),
         (X, {"y": Y, "metric": "d"}, "load_curve: metric = 'd'"),
-        (X, {"y": Y, "forward": lambda model: model(X)}, "load_curve: forward = .*a function of model and batch"),
         (X, {"y": Y, "forward": lambda model, batch: batch}, "load_curve: no module of the model was called"),
         (batches(X, Y + (Y == 2)), {}, "class 2 of 4 has no sample"),
         (
             batches(x=X, y=["all"] * N),
             {"forward": lambda model, batch: model(batch["x"])},
             "all samples are of class 'all': separation needs two",
-        ),
-        (
-            batches(image=X, index=Y, label=Y),
-            {},
-            r"cannot be called with \(image=…, index=…\).*forward=lambda model, batch",
         ),
     ],
 )
@@ -99,11 +92,23 @@ def test_samples_that_cannot_be_measured(x, how, message):
 
 
 @pytest.mark.parametrize("layers", [None, ["input", "output"]])
-def test_an_error_of_the_model_passes_with_a_note_of_the_batch(layers):
-    for model in (nn.Sequential(nn.Linear(5, 2), nn.ReLU()), nn.Sequential(nn.Embedding(9, 2), nn.ReLU())):
-        with pytest.raises((RuntimeError, IndexError), match=r"mat1 and mat2|indices") as caught:
-            load_curve(model, X, Y, layers)
-        assert "the batch was (60, 8) float32; of another form" in caught.value.__notes__[0]
+def test_an_error_of_the_model_passes_with_a_note_of_what_it_was_called_with(layers):
+    embedding = nn.Sequential(nn.Embedding(9, 2), nn.ReLU())
+    for model, x, how, message, given in (
+        (nn.Sequential(nn.Linear(5, 2), nn.ReLU()), X, {}, "mat1 and mat2", r"\(60, 8\) float32"),
+        (embedding, X, {}, "indices", r"\(60, 8\) float32"),
+        (
+            mlp(),
+            batches(image=X, index=Y, label=Y),
+            {},
+            "unexpected keyword",
+            r"image=\(16, 8\) float32, index=\(16,\)",
+        ),
+        (mlp(), X, {"forward": lambda model: model(X)}, "2 were given", r"\(60, 8\) float32"),
+    ):
+        with pytest.raises((RuntimeError, IndexError, TypeError), match=message) as caught:
+            load_curve(model, x, Y if x is X else None, layers, **how)
+        assert re.search(rf"called with \({given}.*say how: forward=lambda model, batch", caught.value.__notes__[0])
 
 
 Pair = namedtuple("Pair", "hidden logits")

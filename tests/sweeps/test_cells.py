@@ -43,7 +43,7 @@ SWEEPS = [
     in_time.on_both_sets(TINY, [1e-3, 1e-2], width=12, n_seeds=2, epochs=3),
     springs.experiment("figure-5a", {"seed": range(2)}, small=0.1, duration=1.0, large_steps=5, n=10),
     springs.experiment("noise-by-layer", {"slope": [0.4], "seed": [0]}, data=FEW, at=[0, 1], n_draws=2),
-    regression.figure_s12(n_seeds=2, epochs=10, width=12),
+    springs.experiment("figure-S12", {"seed": range(2)}, epochs=10, width=12),
     trials.trials(
         "small", label_error=[0.0, 0.5], per_class=12, n_trials=10, iterations=40, thin=20, coarse=20, n_checks=1
     ),

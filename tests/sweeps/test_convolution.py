@@ -8,7 +8,7 @@ from deepmech.data import load
 from deepmech.metrics.curvature import curvature
 from deepmech.sweeps import run, sweep_of
 from deepmech_book.spring_block.experiments import experiment
-from deepmech_book.sweeps.spring_block import convolutional, regression
+from deepmech_book.sweeps.spring_block import convolutional
 from deepmech_book.sweeps.verification import compare
 
 FAST = {"learning_rate": 1e-3}
@@ -66,7 +66,7 @@ def test_dropout_takes_the_load_curve_down_on_digits():
 
 @pytest.fixture(scope="module")
 def made():
-    return run(regression.figure_s12(n_seeds=2, epochs=40, width=30))
+    return run(experiment("figure-S12", {"seed": range(2)}, epochs=40, width=30))
 
 
 def test_the_curve_begins_with_the_linear_fit_of_the_raw_data(made):

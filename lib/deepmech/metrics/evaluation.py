@@ -7,7 +7,6 @@ change is put back afterwards.
 from __future__ import annotations
 
 import copy
-import inspect
 import random
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -26,8 +25,8 @@ from deepmech.core.random import Stream
 from deepmech.metrics.separation import as_tensor, real_numbers, require_classes
 
 __all__ = [
-    "LABELS", "Batches", "ClassIndex", "Forward", "SampleBatch", "class_names", "evaluation", "loader_state", "misfit",
-    "restore_generators", "unit_names", "unwrap",
+    "LABELS", "Batches", "ClassIndex", "Forward", "SampleBatch", "class_names", "evaluation", "loader_state",
+    "restore_generators", "unwrap",
 ]  # fmt: skip
 
 Forward = Callable[[nn.Module, Any], Any]
@@ -40,7 +39,7 @@ LABELS = ("labels", "label", "y", "targets", "target")
 class SampleBatch:
     """A batch as it was given, what of it the model is called with, and its labels.
 
-    Labels are one for each sample, or a function of the model's output and the batch; ``units`` are the objects that
+    Labels are one for each sample, or a function of the model's output and the batch; ``groups`` are the objects that
     samples show, one for each, or None. Samples lie along ``axis`` of tensors; None: the first of their number.
     """
 
@@ -48,7 +47,7 @@ class SampleBatch:
     args: tuple[Any, ...]
     named: Mapping[str, Any]
     labels: Any
-    units: Any = None
+    groups: Any = None
     axis: int | None = None
 
     def __len__(self) -> int:
@@ -85,7 +84,7 @@ class SampleBatch:
         for name, part in named.items():
             whole[name] = part
         labels = self.labels if callable(self.labels) else self.labels[at]
-        return SampleBatch(whole, args, named, labels, None if self.units is None else self.units[at])
+        return SampleBatch(whole, args, named, labels, None if self.groups is None else self.groups[at])
 
     def some(self, at: np.ndarray) -> SampleBatch:
         """The samples of these numbers; a ValueError if it cannot be divided."""
@@ -108,42 +107,33 @@ class SampleBatch:
         return replace(self, whole=part(self.whole), args=args, named=named, labels=labels)
 
     def through(self, model: nn.Module, forward: Forward | None) -> Any:
-        """What the model returns for this batch; a ValueError if its forward has other arguments."""
-        if forward is None and (why := misfit(model.forward, *self.args, **self.named)):
-            given = ", ".join([*(type(v).__name__ for v in self.args), *(f"{name}=…" for name in self.named)])
-            raise ValueError(
-                f"load_curve: the model's forward cannot be called with ({given}): {why}. Say how to call it: "
-                "forward=lambda model, batch: …"
-            )
+        """What the model returns for this batch; its errors pass, with a note of what it was called with."""
         try:
             return model(*self.args, **self.named) if forward is None else forward(model, self.whole)
         except Exception as error:
-            shapes = ", ".join(f"{tuple(v.shape)} {str(v.dtype).removeprefix('torch.')}" for v in self.tensors())
+            parts = [("", value) for value in self.args] + [(f"{name}=", value) for name, value in self.named.items()]
+            given = ", ".join(name + _described(value) for name, value in parts)
             error.add_note(
-                f"load_curve: the batch was {shapes or type(self.whole).__name__}; of another form (token numbers are "
-                "whole, pixels real numbers, x / 255.) say how to call the model: forward=lambda model, batch: …"
+                f"load_curve: the model was called with ({given}). If it is to be called otherwise, or with a batch of "
+                "another form (token numbers are whole, pixels real numbers, x / 255.), say how: "
+                "forward=lambda model, batch: …"
             )
             raise
 
 
-def misfit(function: Callable[..., Any], *args: Any, **named: Any) -> str:
-    """Why a function cannot be called with these arguments, as far as it tells; empty if it can."""
-    try:
-        inspect.signature(function).bind(*args, **named)
-    except TypeError as error:
-        return str(error)
-    except ValueError:  # there is no signature to ask
-        pass
-    return ""
+def _described(value: Any) -> str:
+    if not isinstance(value, torch.Tensor):
+        return type(value).__name__
+    return f"{tuple(value.shape)} {str(value.dtype).removeprefix('torch.')}"
 
 
 class Batches:
     """Samples with their labels, batch by batch, as :func:`~deepmech.metrics.load_curve.load_curve` takes them.
 
     Of arrays, which may be mapped from a file, only one batch is copied at a time; a source of batches is read as it
-    comes, its labels where ``y`` says, or under the first of :data:`LABELS` that is there, or last. ``n_samples`` are
-    drawn, the same ones each time, of arrays, of a data set, and of a ``DataLoader`` that goes through one in order,
-    since the first of a sorted set would be of a few classes. Of any other source they are the first.
+    comes, its labels last, or in dicts where ``y`` says, or under the first of :data:`LABELS` that is there.
+    ``n_samples`` are drawn, the same ones each time, of arrays, of a data set, and of a ``DataLoader`` that goes
+    through one in order, since the first of a sorted set would be of a few classes. Of others they are the first.
 
     Attributes
     ----------
@@ -154,40 +144,30 @@ class Batches:
     """
 
     def __init__(
-        self, x: Any, y: Any, batch_size: int = 1024, n_samples: int | None = None, units: Any = None,
+        self, x: Any, y: Any, batch_size: int = 1024, n_samples: int | None = None, groups: Any = None,
         sample_axis: int | None = None,
     ) -> None:  # fmt: skip
         specs.check_int("load_curve: batch_size", batch_size)
         if n_samples is not None:
             specs.check_int("load_curve: n_samples", n_samples, allowed="a whole number, at least 1, or None")
-        if isinstance(x, type):
-            raise ValueError(f"load_curve: x is the class {x.__name__} itself: make one first, {x.__name__}(…)")
-        if callable(y):
-            allowed = "labels, or a function of the model's output and the batch"
-            specs.check("load_curve: y", y, not misfit(y, 0, 0), allowed)
         if sample_axis is not None:
             specs.check_int("load_curve: sample_axis", sample_axis, 0)
-        self.n_samples, self.batch_size, self.place, self.units = n_samples, batch_size, y, units
+        if isinstance(groups, int):
+            specs.raise_invalid("load_curve: groups", groups, "the object of each sample; n_folds=20 deals samples")
+        self.n_samples, self.batch_size, self.place, self.groups = n_samples, batch_size, y, groups
         self.axis = sample_axis
         self.known: np.ndarray | None = None  # labels of arrays
-        self.loader: Iterable[Any] | None = None
+        self.loader: Any = None
         self.taken = "all"
         self.classes_known: int | None = None
-        within = y is None or isinstance(y, str | int) or callable(y)  # the labels are in the source, or made
-        indexed = hasattr(x, "__getitem__") and hasattr(x, "__len__")
-        if _is_array(x, within, callable(y)) or not (indexed or isinstance(x, Iterable | Dataset)):
-            specs.check(
-                "load_curve: sample_axis", sample_axis, not sample_axis, "0 of arrays, any of batches, [(x, y)]"
-            )
+        if isinstance(x, Mapping) or hasattr(x, "shape") or not (y is None or isinstance(y, str) or callable(y)):
+            allowed = "0 of arrays, any of batches, [(x, y)]"
+            specs.check("load_curve: sample_axis", sample_axis, not sample_axis, allowed)
             self._take_arrays(x)
             return
-        for name, given, held in (("y", None if within else y, "labels"), ("units", units, "units")):
-            if not (given is None or isinstance(given, str | int)):
-                raise ValueError(
-                    f"load_curve: {name} is a {type(given).__name__}, but x is a {type(x).__name__}, whose batches "
-                    f"hold the {held}: leave {name} out, or say where they are by the name or the number of an entry"
-                )
-        if isinstance(x, Dataset) or (indexed and not _is_batch(x[0])):
+        if not isinstance(groups, str | None):
+            specs.raise_invalid("load_curve: groups", groups, "the name of their entry in batches that are dicts")
+        if isinstance(x, Dataset) or (hasattr(x, "__getitem__") and not isinstance(x, list | tuple)):
             x = DataLoader(x, batch_size=batch_size)
         self.loader = self._drawn(x) if isinstance(x, DataLoader) else x
         self.source: Callable[[], Iterator[SampleBatch]] = partial(self._read, self.loader)
@@ -210,13 +190,11 @@ class Batches:
         return DataLoader(some, **{name: getattr(loader, name) for name in same})
 
     def _take_arrays(self, x: Any) -> None:
-        y, units, named = self.place, self.units, x if isinstance(x, Mapping) else {}
+        y, groups, named = self.place, self.groups, dict(x) if isinstance(x, Mapping) else {}
+        if isinstance(groups, str):
+            groups = _pop(named, groups, "groups")
         if named and (y is None or isinstance(y, str)):
-            split = _split(named, y)
-            named, y = split.named, split.labels
-        if named and isinstance(units, str):
-            split = _split(named, lambda: None, units)
-            named, units = split.named, split.units
+            y = _pop(named, y or _label_name(named), "y")
         if y is None:
             raise ValueError(
                 "load_curve: y = None: give the class of each sample (a loader's batches hold them), or "
@@ -232,9 +210,9 @@ class Batches:
         n = next(iter(inputs.values())).shape[0]
         if not n:
             raise ValueError("load_curve: x has no samples: give some of two classes or more")
-        self.units, arrays, labels = unit_names(units, n), tuple(inputs.values()), y if callable(y) else self.known
+        self.groups, arrays, labels = group_names(groups, n), tuple(inputs.values()), y if callable(y) else self.known
         by_name = dict(zip(named, arrays, strict=False))
-        whole = SampleBatch(x, () if named else arrays, by_name, labels, self.units)
+        whole = SampleBatch(x, () if named else arrays, by_name, labels, self.groups)
         self.classes_known = None if self.known is None else len(np.unique(self.known))
         rows: np.ndarray | None = None
         if self.n_samples is not None and self.n_samples < n:
@@ -253,7 +231,7 @@ class Batches:
     def _read(self, loader: Iterable[Any]) -> Iterator[SampleBatch]:
         n = 0
         for whole in loader:
-            batch = replace(_split(whole, self.place, self.units), axis=self.axis)
+            batch = replace(_split(whole, self.place, self.groups), axis=self.axis)
             if not len(batch):  # a last one may be empty
                 continue
             yield batch
@@ -274,24 +252,6 @@ class Batches:
 def _draw(n: int, k: int) -> np.ndarray:
     """``k`` of the numbers 0 … n − 1, rising."""
     return np.sort(Stream.of("load_curve", "n_samples").permutation("samples", 0, n)[:k])
-
-
-def _is_array(x: Any, labels_within: bool, labels_made: bool) -> bool:
-    """Whether samples are arrays, one or several by name; a list is one if it holds numbers, or rows of numbers."""
-    if hasattr(x, "__array__") or (hasattr(x, "shape") and hasattr(x, "dtype")) or isinstance(x, Mapping | str):
-        return True
-    if not isinstance(x, list | tuple):
-        return False
-    kinds = Mapping | tuple if labels_made else Mapping | tuple | list
-    return not (labels_within and len(x) > 0 and isinstance(x[0], kinds))
-
-
-def _is_batch(first: Any) -> bool:
-    """Whether an entry of a list is a batch, all of whose arrays have an axis of samples, and no single sample."""
-    parts = first.values() if isinstance(first, Mapping) else first if isinstance(first, tuple | list) else [first]
-    arrays = [part for part in parts if isinstance(part, torch.Tensor | np.ndarray)]
-    lists = [part for part in parts if isinstance(part, tuple | list)]
-    return len(arrays) + len(lists) == len(parts) > 0 and all(a.ndim for a in arrays)
 
 
 class ClassIndex:
@@ -348,62 +308,70 @@ def class_names(labels: Any, what: str = "y") -> np.ndarray:
     if found.ndim == 2 and found.shape[1] == 1:
         found = found[:, 0]
     if found.ndim != 1:
-        one_hot = found.ndim == 2 and found.dtype.kind in "biuf" and ((found != 0).sum(1) == 1).all()
-        batches = f"of batches ((x, {what}.argmax(1)) for x, {what} in loader)"
-        remedy = f"; of one column for each class give {what}.argmax(1), {batches}" if one_hot else ""
         raise ValueError(
-            f"load_curve: {what} has shape {found.shape}: expected one label for each sample, (n,){remedy}"
+            f"load_curve: {what} has shape {found.shape}: expected one label for each sample, (n,); of one column for "
+            f"each class give {what}.argmax(1), of batches ((x, {what}.argmax(1)) for x, {what} in loader)"
         )
     if found.dtype.kind == "O" and len(found) and all(isinstance(v, str) for v in found):
         found = found.astype(str)
     if found.dtype.kind not in "biuU":
-        remedy = f": give {what}.astype(int)" if found.dtype.kind == "f" and (found == np.round(found)).all() else ""
-        which = "labels" if what == "y" else what
         raise ValueError(
-            f"load_curve: {which} have type {found.dtype}: expected classes, as whole numbers or words{remedy}"
+            f"load_curve: {what} has type {found.dtype}: expected classes, words or whole numbers, {what}.astype(int)"
         )
     return found
 
 
-def unit_names(units: Any, n: int) -> np.ndarray | None:
+def group_names(groups: Any, n: int) -> np.ndarray | None:
     """The object that each of ``n`` samples shows, (n,), or None; a ValueError for anything else."""
-    if units is None:
+    if groups is None:
         return None
-    if len(found := class_names(units, "units")) != n:
-        raise ValueError(f"load_curve: {len(found)} units of {n} samples: expected one for each")
+    if len(found := class_names(groups, "groups")) != n:
+        raise ValueError(f"load_curve: {len(found)} groups of {n} samples: expected one for each")
     return found
 
 
-def _split(whole: Any, place: Any, units: str | int | None = None) -> SampleBatch:
-    """A batch, with its labels and its units apart from what the model is called with.
+def _split(whole: Any, place: Any, groups: str | None = None) -> SampleBatch:
+    """A batch, with its labels and its groups apart from what the model is called with.
 
-    ``place`` says where the labels are, or is a function of output and batch; ``units`` where the units are.
+    Labels are the last of a tuple, and in a dict under the name ``place``, which may be a function of output and batch.
     """
-    named = isinstance(whole, Mapping)
-    entries = dict(whole if named else enumerate(whole if isinstance(whole, tuple | list) else [whole]))
-    n = len(entries)
-    apart = units % n if isinstance(units, int) and not named else units
-    if apart is not None and apart not in entries:
-        raise ValueError(f"load_curve: units = {units!r}: must be the name or the number of an entry of the batches")
-    objects = entries.pop(apart, None)
-    last = len(entries) - 1
-    own = next((k for k in LABELS if k in entries), None) if named else max(entries) if last > 0 else None
-    at = own if place is None or callable(place) else place
-    at = at % n if isinstance(at, int) and not named else at
-    if not callable(place) and (at not in entries or not (named or last)):
-        what = "no labels" if place is None else f"no {place!r}"
+    labels, objects, named = place, None, dict[Any, Any]()
+    args: tuple[Any, ...] = ()
+    if isinstance(whole, Mapping):
+        named = dict(whole)
+        objects = None if groups is None else _pop(named, groups, "groups")
+        own = place if isinstance(place, str) else _label_name(named)
+        if not callable(place):
+            labels = _pop(named, own, "y")
+        named.pop(own, None)
+    else:
+        parts = list(whole) if isinstance(whole, tuple | list) else [whole]
+        if isinstance(place, str) or groups is not None or not (callable(place) or len(parts) > 1):
+            raise ValueError(
+                f"load_curve: a batch is a {type(whole).__name__}: let it be (x, y), or a dict if entries have names, "
+                "as of ((b.x, b.y) for b in loader)"
+            )
+        labels, inputs = place if callable(place) else parts[-1], parts[:-1] or parts
+        if len(inputs) == 1 and isinstance(inputs[0], Mapping):
+            named = dict(inputs[0])
+        else:
+            args = tuple(inputs)
+    if not callable(labels) and np.ndim(labels) == 0:
+        raise ValueError(f"load_curve: a batch has the label {labels}: of samples make batches, DataLoader(samples)")
+    return SampleBatch(whole, args, named, labels, objects)
+
+
+def _label_name(entries: Mapping[Any, Any]) -> str | None:
+    return next((name for name in LABELS if name in entries), None)
+
+
+def _pop(entries: dict[Any, Any], name: Any, argument: str) -> Any:
+    if name not in entries:
+        what = "no labels" if name is None else f"no {name!r}"
         raise ValueError(
-            f"load_curve: {what} among {', '.join(map(str, entries))}: name the entry that holds them, y='…'"
-            if named
-            else f"load_curve: a batch is a {type(whole).__name__}, without labels that can be told: let it be "
-            "(x, y) or a dict, as of ((b.x, b.y) for b in loader)"
+            f"load_curve: {what} among {', '.join(map(str, entries))}: name the entry that holds them, {argument}='…'"
         )
-    labels = place if callable(place) else entries[at]
-    inputs: Any = {k: v for k, v in entries.items() if k != at}
-    if not named and len(inputs) == 1 and isinstance(first := next(iter(inputs.values())), Mapping):
-        named, inputs = True, first
-    args, by_name = ((), inputs) if named else (tuple(inputs.values()), {})
-    return SampleBatch(whole, args, by_name, labels, objects)
+    return entries.pop(name)
 
 
 def _array(what: str, x: Any) -> Any:
@@ -413,6 +381,11 @@ def _array(what: str, x: Any) -> Any:
     specs.check_unmasked(f"load_curve: {what}", x)
     if hasattr(x, "shape") and hasattr(x, "dtype") and getattr(np.dtype(x.dtype), "kind", "") in "biuf":
         return x
+    if not (hasattr(x, "__array__") or isinstance(x, list | tuple)):
+        raise ValueError(
+            f"load_curve: {what} is a {type(x).__name__}: beside y give an array or a tensor; a loader's batches hold "
+            "their labels, so leave y out, or give their name, y='…'"
+        )
     return real_numbers(f"load_curve: {what}", x)
 
 

@@ -1,15 +1,15 @@
-"""Moments of classes dealt into groups: data separation, and what it is without each group, from one pass.
+"""Moments of classes dealt into folds: data separation, and what it is without each fold, from one pass.
 
-Samples are dealt to G groups (:class:`GroupAssigner`). For each group and class there are a count, a sum of features
+Samples are dealt to folds (:class:`GroupAssigner`). For each fold and class there are a count, a sum of features
 and a sum of squares, all measured from one sample of the class, so that neither a large offset nor collapsed classes
-cost digits. D without a group follows from these sums, and from the G of them its interval, by the jackknife. Memory
+cost digits. D without a fold follows from these sums, and from all of these its interval, by the jackknife. Memory
 does not grow with the number of samples. Features beyond 1e±100 are kept times a power of two, on which D does not
 depend.
 
-Sums of squares of each feature by group tell how much of the variance one feature has, and give D of standardised
-features. Where several samples show one object, those of an object are all in one group; groups are then what is
-independent, and the sampling noise of class means is estimated from how far sums of groups scatter, as cluster-robust
-variances are (Bell and McCaffrey, Survey Methodology 28, 169 (2002)).
+Where several samples show one object, those of an object, a group, are all in one fold; folds are then what is
+independent, and the sampling noise of class means is estimated from how far sums of folds scatter, as cluster-robust
+variances are (Bell and McCaffrey, Survey Methodology 28, 169 (2002)). Sums of squares of each feature tell how much of
+the variance one feature has.
 """
 
 from __future__ import annotations
@@ -23,82 +23,72 @@ from deepmech.core import specs
 from deepmech.core.compiled import KERNEL, Floats, Ints, njit
 from deepmech.metrics.separation import debiased, require_finite
 
-__all__ = ["GROUPS", "GroupAssigner", "GroupMoments"]
+__all__ = ["FOLDS", "GroupAssigner", "GroupMoments"]
 
-GROUPS = 20
-"""Groups that samples are dealt into by default."""
-_LARGEST = 2**28  # bytes of one layer's sums; with more there are fewer groups
+FOLDS = 20
+"""Folds that samples are dealt into by default."""
+_LARGEST = 2**28  # bytes of one layer's sums; with more there are fewer folds
 _AT_ONCE = 2**18  # numbers that are shifted at a time
 _SINGLE = 1e-12, 1e15  # squares of smaller and of larger features are no numbers of single precision
 _STRETCH = 512  # squares that are added in the features' own precision
-_WIDE = 2048  # features from which on samples of a group are added one after another, while its sums are at hand
-_GOLDEN = (5**0.5 - 1) / 2
+_WIDE = 2048  # features from which on samples of a fold are added one after another, while its sums are at hand
 
 
 class GroupAssigner:
-    """Deals samples to groups by a hash of their running number: at random, whatever their class and order.
+    """Deals samples to folds by a hash of their running number: at random, whatever their class and order.
 
-    Where classes were drawn with the samples, their shares scatter, and groups have to scatter alike for an interval to
-    tell. Who measures the same samples in the same order gets the same groups, whatever the batches.
+    Where classes were drawn with the samples, their shares scatter, and folds have to scatter alike for an interval to
+    tell. Who measures the same samples in the same order gets the same folds, whatever the batches.
 
     Parameters
     ----------
-    groups : int
-        How many.
-    stratified : bool
-        Deal those of each class in turn, classes beginning at different groups: for samples of which a number of each
-        class was chosen. An interval then leaves out that shares of classes scatter.
+    n_folds : int
 
     Attributes
     ----------
-    seen : tensor (K,), samples of each class so far; where units were given, units.
-    of_unit : dict, the group of each unit so far.
+    seen : tensor (K,), samples of each class so far; where groups were given, groups.
+    fold_of : dict, the fold of each group so far.
 
     Examples
     --------
-    >>> GroupAssigner(3, stratified=True)(torch.tensor([0, 0, 0, 1, 1])).tolist()
-    [0, 1, 2, 1, 2]
-    >>> GroupAssigner(3, stratified=True)(torch.tensor([0, 0, 0, 1, 1]), np.array(list("aabcc"))).tolist()
-    [0, 0, 1, 1, 1]
+    >>> GroupAssigner(3)(torch.tensor([0, 0, 0, 1, 1])).tolist()
+    [1, 2, 0, 1, 1]
+    >>> GroupAssigner(3)(torch.tensor([0, 0, 0, 1, 1]), np.array(list("aabcc"))).tolist()
+    [1, 1, 2, 0, 0]
     """
 
-    def __init__(self, groups: int = GROUPS, stratified: bool = False) -> None:
-        self.groups, self.stratified = groups, stratified
+    def __init__(self, n_folds: int = FOLDS) -> None:
+        self.n_folds = n_folds
         self.seen = torch.zeros(0, dtype=torch.int64)
-        self.of_unit: dict[Any, int] = {}
-        self._classes_of_units: set[tuple[Any, int]] = set()
+        self.fold_of: dict[Any, int] = {}
+        self._classes_of_groups: set[tuple[Any, int]] = set()
 
-    def __call__(self, labels: torch.Tensor, units: np.ndarray | None = None) -> torch.Tensor:
-        """The group of each sample of a batch, from its class number.
+    def __call__(self, labels: torch.Tensor, groups: np.ndarray | None = None) -> torch.Tensor:
+        """The fold of each sample of a batch, from its class number.
 
-        With ``units``, the names of the objects that samples show, objects are dealt, by their first samples.
+        With ``groups``, the names of the objects that samples show, objects are dealt, by their first samples.
         """
-        if units is None:
-            return self._deal(labels, labels, int(self.seen.sum()))
-        names, first, inverse = np.unique(units, return_index=True, return_inverse=True)
-        new = [i for i in first.argsort() if names[i].item() not in self.of_unit]
-        pairs = set(zip(units.tolist(), labels.tolist(), strict=True)) - self._classes_of_units
-        self._classes_of_units |= pairs
-        classes = torch.tensor([label for _, label in pairs], dtype=torch.int64)
-        group = self._deal(labels[torch.from_numpy(first[new])], classes, len(self.of_unit))
-        self.of_unit |= zip(names[new].tolist(), group.tolist(), strict=True)
-        return torch.tensor([self.of_unit[name] for name in names.tolist()], dtype=torch.int64)[inverse]
+        if groups is None:
+            fold = self._deal(int(self.seen.sum()), len(labels))
+            self._count(labels)
+            return fold
+        names, first, inverse = np.unique(groups, return_index=True, return_inverse=True)
+        new = [i for i in first.argsort() if names[i].item() not in self.fold_of]
+        pairs = set(zip(groups.tolist(), labels.tolist(), strict=True)) - self._classes_of_groups
+        self._classes_of_groups |= pairs
+        self._count(torch.tensor([label for _, label in pairs], dtype=torch.int64))
+        dealt = self._deal(len(self.fold_of), len(new))
+        self.fold_of |= zip(names[new].tolist(), dealt.tolist(), strict=True)
+        return torch.tensor([self.fold_of[name] for name in names.tolist()], dtype=torch.int64)[inverse]
 
-    def _deal(self, labels: torch.Tensor, classes: torch.Tensor, begin: int) -> torch.Tensor:
-        """Groups of what has these labels and running numbers from ``begin`` on; ``classes`` were seen with it."""
-        count = torch.bincount(labels, minlength=len(self.seen))
-        self.seen = torch.nn.functional.pad(self.seen, (0, len(count) - len(self.seen)))
-        if self.stratified:
-            order, rank = labels.argsort(stable=True), torch.empty_like(labels)
-            rank[order] = torch.arange(len(labels)) - (count.cumsum(0) - count)[labels[order]]
-            origin = (labels * _GOLDEN % 1 * self.groups).long()
-            group = (origin + self.seen[labels] + rank) % self.groups
-        else:
-            number = begin + np.arange(len(labels), dtype=np.uint64)
-            group = torch.from_numpy((_hash(number) % np.uint64(self.groups)).astype(np.int64))
+    def _deal(self, begin: int, n: int) -> torch.Tensor:
+        """Folds of ``n`` running numbers from ``begin`` on."""
+        number = begin + np.arange(n, dtype=np.uint64)
+        return torch.from_numpy((_hash(number) % np.uint64(self.n_folds)).astype(np.int64))
+
+    def _count(self, classes: torch.Tensor) -> None:
         count = torch.bincount(classes, minlength=len(self.seen))
         self.seen = torch.nn.functional.pad(self.seen, (0, len(count) - len(self.seen))) + count
-        return group
 
 
 def _hash(number: np.ndarray) -> np.ndarray:
@@ -110,43 +100,40 @@ def _hash(number: np.ndarray) -> np.ndarray:
 
 
 class GroupMoments:
-    """Sums of features by group and class, of one layer; ``groups`` is a number that :class:`GroupAssigner` had.
+    """Sums of features by fold and class, of one layer; ``n_folds`` is a number that :class:`GroupAssigner` had.
 
-    With one group there is D without an interval. Where sums take more than 256 MiB, groups are joined, to a number
+    With one fold there is D without an interval. Where sums take more than 256 MiB, folds are joined, to a number
     that divides theirs.
 
     Parameters
     ----------
-    n_classes, groups : int
-    by_units : bool
-        Whether several samples may show one object, all of them in one group. Debiased D then takes what means scatter
-        by from sums of groups, which have to be two or more.
-    standardise : bool
-        Divide each feature by its standard deviation over all samples (a constant one does not count), so that D does
-        not depend on the scales of features. Means' scatter is then taken from sums of groups, too.
+    n_classes, n_folds : int
+    grouped : bool
+        Whether several samples may show one object, all of them in one fold. Debiased D then takes what means scatter
+        by from sums of folds, which have to be two or more.
 
     Examples
     --------
     >>> x, y = torch.arange(40.0)[:, None] ** 2, torch.arange(40) // 20
-    >>> moments = GroupMoments(2, groups=4).update(x, y, GroupAssigner(4)(y))
+    >>> moments = GroupMoments(2, 4).update(x, y, GroupAssigner(4)(y))
     >>> round(moments.separation(debias=False), 3), moments.leave_one_out().shape
     (-0.854, (4,))
     """
 
-    def __init__(self, n_classes: int, groups: int = GROUPS, by_units: bool = False, standardise: bool = False) -> None:
-        specs.check_memory("groups", groups, 2.0 * groups * n_classes)
-        self.n_classes, self.groups, self.by_units, self.standardise = n_classes, groups, by_units, standardise
-        self.count = torch.zeros(groups, n_classes, dtype=torch.float64)
-        self.square = torch.zeros(groups, n_classes, dtype=torch.float64)
+    def __init__(self, n_classes: int, n_folds: int = FOLDS, grouped: bool = False) -> None:
+        specs.check_memory("n_folds", n_folds, 2.0 * n_folds * n_classes)
+        self.n_classes, self.n_folds, self.grouped = n_classes, n_folds, grouped
+        self.count = torch.zeros(n_folds, n_classes, dtype=torch.float64)
+        self.square = torch.zeros(n_folds, n_classes, dtype=torch.float64)
         self.anchor = torch.zeros(n_classes, 0)  # (K, d), a sample of each class
-        self.sum = torch.zeros(groups, n_classes, 0)  # (G, K, d), of features less their anchors
-        self.feature_square = torch.zeros(groups, 0)  # (G, d), of squares of the same
+        self.sum = torch.zeros(n_folds, n_classes, 0)  # (G, K, d), of features less their anchors
+        self.feature_square = torch.zeros(n_folds, 0)  # (G, d), of squares of the same
         self.scale = 1.0  # of features in all sums
 
-    def update(self, features: torch.Tensor, labels: torch.Tensor, groups: torch.Tensor) -> Self:
-        """Add a batch (n, d) with the class and the group of each sample, (n,).
+    def update(self, features: torch.Tensor, labels: torch.Tensor, folds: torch.Tensor) -> Self:
+        """Add a batch (n, d) with the class and the fold of each sample, (n,).
 
-        Features of single precision or less are summed in single precision, within their group, all else in double.
+        Features of single precision or less are summed in single precision, within their fold, all else in double.
         """
         if features.is_complex():
             raise ValueError(f"features have type {features.dtype}: must be real; take the real part, or the modulus")
@@ -159,7 +146,7 @@ class GroupMoments:
             require_finite(x)
         self._begin(x)
         x = self._in_range(x, largest)
-        y, cell = labels.to(x.device), (groups % self.groups * self.n_classes + labels).to(x.device)
+        y, cell = labels.to(x.device), (folds % self.n_folds * self.n_classes + labels).to(x.device)
         fresh = self.count.sum(0) == 0
         if bool(fresh.any()):
             first = torch.full((self.n_classes,), len(x), device=x.device)
@@ -203,8 +190,8 @@ class GroupMoments:
             self.count, self.square = self.count.to(x.device), self.square.to(x.device)
             self.anchor = x.new_zeros(self.n_classes, x.shape[1])
             self.coarsen()
-            self.sum = x.new_zeros(self.groups, *self.anchor.shape)
-            self.feature_square = x.new_zeros(self.groups, x.shape[1])
+            self.sum = x.new_zeros(self.n_folds, *self.anchor.shape)
+            self.feature_square = x.new_zeros(self.n_folds, x.shape[1])
 
     def _in_range(self, x: torch.Tensor, largest: float) -> torch.Tensor:
         """Features, and all sums so far, in a precision and on a scale in which their squares are numbers."""
@@ -231,37 +218,37 @@ class GroupMoments:
             self.coarsen()
             self.sum = torch.nn.functional.pad(self.sum, (0, 0, 0, more))
 
-    def coarsen(self, groups: int | None = None) -> None:
-        """Join groups, to so many or to as many as there is room for."""
-        if groups is None:
+    def coarsen(self, n_folds: int | None = None) -> None:
+        """Join folds, to so many or to as many as there is room for."""
+        if n_folds is None:
             limit = max(2, _LARGEST // max(1, self.anchor.nbytes))
-            groups = self.groups
-            while groups > limit:  # by its smallest factor, so that numbers of two layers divide one another
-                groups //= next(f for f in range(2, groups + 1) if groups % f == 0)
-            groups = groups if groups > 2 or self.by_units or self.standardise else 1
-        if groups < self.groups:
-            parts, self.groups = self.groups // groups, groups
+            n_folds = self.n_folds
+            while n_folds > limit:  # by its smallest factor, so that numbers of two layers divide one another
+                n_folds //= next(f for f in range(2, n_folds + 1) if n_folds % f == 0)
+            n_folds = n_folds if n_folds > 2 or self.grouped else 1
+        if n_folds < self.n_folds:
+            parts, self.n_folds = self.n_folds // n_folds, n_folds
             sums = (self.count, self.square, self.sum, self.feature_square)
-            joined = (t.reshape(parts, groups, *t.shape[1:]).sum(0) for t in sums)
+            joined = (t.reshape(parts, n_folds, *t.shape[1:]).sum(0) for t in sums)
             self.count, self.square, self.sum, self.feature_square = joined
 
     def separation(self, debias: bool = True) -> float:
         """D of all samples."""
-        if self.standardise or (self.by_units and debias):
-            return self._without(None, debias)
+        if self.grouped and debias:
+            return self._of_groups(None)
         count, scatter, spread = self._whole()[:3]
         return float(self._d(count, scatter, spread, debias))
 
     def leave_one_out(self, debias: bool = True) -> np.ndarray:
-        """D without each group of samples."""
-        if self.standardise or (self.by_units and debias):
-            return np.array([self._without(int(g), debias) for g in self.count.any(1).nonzero()[:, 0]])
+        """D without each fold that has samples."""
+        if self.grouped and debias:
+            return np.array([self._of_groups(int(g)) for g in self.count.any(1).nonzero()[:, 0]])
         count, _, spread, mean, offset = self._whole()
-        # A mean without a group lies -lever (group's mean - mean) off; products with sums are taken in their precision.
+        # A mean without a fold lies -lever (fold's mean - mean) off; products with sums are taken in their precision.
         n = self.count[self.count.any(1)]
         some, rest = n.clamp(min=1), count - n
         lever, share = n / rest.clamp(min=1), rest / rest.sum(1, keepdim=True)
-        dot, rows = torch.linalg.vecdot, self.sum[self.count.any(1)] if len(n) < self.groups else self.sum
+        dot, rows = torch.linalg.vecdot, self.sum[self.count.any(1)] if len(n) < self.n_folds else self.sum
         to, along, mix = offset.to(rows), mean.to(rows), (share * lever / some).to(rows)
         products = torch.stack([torch.stack([dot(s, s), dot(s, to), dot(s, along)]) for s in rows]).double()
         size, cross, slope = (products / torch.stack([some**2, some, some], 1)).unbind(1)
@@ -288,7 +275,7 @@ class GroupMoments:
         return mean - count / count.sum() @ mean
 
     def _variances(self, without: int | None = None) -> tuple[torch.Tensor, ...]:
-        """Of all samples, or all but one group: counts (G, K), offsets (K, d), and of each feature its sums of squares
+        """Of all samples, or all but one fold: counts (G, K), offsets (K, d), and of each feature its sums of squares
         within and between classes, (d,)."""
         count, total, square = self.count.clone(), self.sum.sum(0).double(), self.feature_square.sum(0).double()
         if without is not None:
@@ -306,36 +293,29 @@ class GroupMoments:
         _, _, within, between = self._variances()
         return float((within + between).max() / (within + between).sum())
 
-    def _without(self, group: int | None, debias: bool) -> float:
-        """D without a group (None: of all), of standardised features where these are wanted.
+    def _of_groups(self, without: int | None) -> float:
+        """Debiased D of samples in groups, without a fold (None: of all).
 
-        A group has a part h of the N samples of a class; let S be the sum of these, each less the mean of the class.
+        A fold has a part h of the N samples of a class; let S be the sum of these, each less the mean of the class.
         |S|²/(1 − h) is right on average for what they add to the variance of N times that mean. Sums over classes see
         also that one object may have samples of several classes.
         """
-        count, offset, within, between = self._variances(group)
+        count, offset, within, between = self._variances(without)
         in_class, n = count.sum(0), count.sum()
-        weight = torch.ones_like(within)
-        if self.standardise:
-            weight = torch.where((variance := within + between) > 0, n / variance.clamp(min=1e-300), 0.0)
-        inside, outside = within @ weight / n, between @ weight / n
-        if debias:
-            part = count / in_class.clamp(min=1)
-            factor = torch.where((part > 0) & (part < 1), (1 - part).rsqrt(), 0.0)[..., None]
-            each, total = torch.zeros_like(in_class), torch.zeros((), dtype=torch.float64, device=count.device)
-            step = max(1, _AT_ONCE // count.numel())
-            columns = (torch.split(self.sum, step, 2), torch.split(offset, step, 1), torch.split(weight.sqrt(), step))
-            for some, origin, root in zip(*columns, strict=True):
-                rest = (some - count[..., None] * origin) * root * factor
-                each, total = each + rest.square().sum((0, 2)), total + rest.sum(1).square().sum()
-            # A class that is all in one group scatters as the others do.
-            lone = (part.max(0).values == 1) & (in_class > 0)
-            lost = in_class * lone * (each[~lone].sum() / in_class[~lone].sum())
-            noise = ((each + lost) / in_class.clamp(min=1)).sum() / n
-            inside, outside = inside + noise, outside - noise + (total + lost.sum()) / n**2
-            if not outside > 0:
-                return float("nan")
-        return float(inside.log() - outside.log())
+        part = count / in_class.clamp(min=1)
+        factor = torch.where((part > 0) & (part < 1), (1 - part).rsqrt(), 0.0)[..., None]
+        each, total = torch.zeros_like(in_class), torch.zeros((), dtype=torch.float64, device=count.device)
+        step = max(1, _AT_ONCE // count.numel())
+        for some, origin in zip(torch.split(self.sum, step, 2), torch.split(offset, step, 1), strict=True):
+            rest = (some - count[..., None] * origin) * factor
+            each, total = each + rest.square().sum((0, 2)), total + rest.sum(1).square().sum()
+        # A class that is all in one fold scatters as the others do.
+        lone = (part.max(0).values == 1) & (in_class > 0)
+        lost = in_class * lone * (each[~lone].sum() / in_class[~lone].sum())
+        noise = ((each + lost) / in_class.clamp(min=1)).sum() / n
+        inside = within.sum() / n + noise
+        outside = between.sum() / n - noise + (total + lost.sum()) / n**2
+        return float(inside.log() - outside.log()) if outside > 0 else float("nan")
 
     @staticmethod
     def _d(count: torch.Tensor, between: torch.Tensor, spread: torch.Tensor, debias: bool = True) -> torch.Tensor:
@@ -350,8 +330,8 @@ def _add_rows(
     order: Ints, stretch: int,
 ) -> None:  # fmt: skip
     """Add each sample less the anchor of its class to the sum of its cell, and the square of each of its features to
-    that of its group; its squared length goes to ``square``. Samples are taken in an ``order`` that is theirs in each
-    group.
+    that of its fold; its squared length goes to ``square``. Samples are taken in an ``order`` that is theirs in each
+    fold.
 
     One pass over the features, where torch's functions take eight. Only squares are added in any order.
     """

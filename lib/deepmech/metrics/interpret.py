@@ -1,13 +1,13 @@
 """What load curves say, alone and side by side, and what samples leave open: intervals, and words (paper A, Fig. 1).
 
-:func:`~deepmech.metrics.load_curve.load_curve` deals its samples to groups and notes the curve without each of them, in
+:func:`~deepmech.metrics.load_curve.load_curve` deals its samples to folds and notes the curve without each of them, in
 the attribute ``jackknife`` of its result. From these follow intervals of any smooth function of the curve. They cover
-the population's number in 93 to 97 of 100 draws (tests count), with labels that were drawn and, where groups are
-stratified, with labels that were chosen; in 87 to 95 where features have no fourth moment
+the population's number in 93 to 97 of 100 draws (tests count) with labels that were drawn, and more often where a
+number of samples of each class was chosen; in 87 to 95 where features have no fourth moment
 (``deepmech_book.sweeps.extras.coverage``), and too seldom where those of a sample share a random scale. An interval of
 :func:`estimate` is of one layer; of all at once :func:`band`.
 Samples have to be independent: of frames of one film, or views of one object, intervals are too narrow unless
-``load_curve`` was told the ``units``. Other seeds of the network are not in them.
+``load_curve`` was told the ``groups``. Other seeds of the network are not in them.
 
 The words are lazy, balanced, over-noisy, or no such thing. Thresholds are stated in terms of the work of the layers. On
 a smoothly bent (parabolic) curve a signed curvature of c means that the last layer contributes (1 + 6c) / (1 − 6c)
@@ -58,11 +58,11 @@ _STREAM = (
     "without any noise."
 )
 _MANY_FEATURES = 10
-_NONE = "no groups are noted on this curve: measure it with load_curve(…, groups=20), metric D"
+_NONE = "no folds are noted on this curve: measure it with load_curve(…, n_folds=20), any metric but D_hat"
 
 
 def leave_one_out(curve: xr.DataArray) -> xr.DataArray | None:
-    """The curve without each group of samples, (group, layer); of some of its layers, too. None where it is not known,
+    """The curve without each fold of samples, (fold, layer); of some of its layers, too. None where it is not known,
     and where the curve's values are not those that were measured.
 
     The attribute ``jackknife`` holds them behind the curve itself, one after another.
@@ -73,7 +73,7 @@ def leave_one_out(curve: xr.DataArray) -> xr.DataArray | None:
 
     Returns
     -------
-    DataArray (group, layer), or None
+    DataArray (fold, layer), or None
 
     Examples
     --------
@@ -89,11 +89,11 @@ def leave_one_out(curve: xr.DataArray) -> xr.DataArray | None:
     rows = flat.reshape(-1, whole)[:, curve.depth.values.astype(int)]
     if not np.array_equal(rows[0], curve.values, equal_nan=True):
         return None
-    return xr.DataArray(rows[1:], {"layer": curve.layer.values}, ("group", "layer"))
+    return xr.DataArray(rows[1:], {"layer": curve.layer.values}, ("fold", "layer"))
 
 
 def estimate(curve: xr.DataArray, of: Callable[[Any], Any] = lambda curve: curve) -> Estimate:
-    """D of each layer, or a smooth function ``of`` the curve, with its 95 % interval over groups of samples.
+    """D of each layer, or a smooth function ``of`` the curve, with its 95 % interval over folds of samples.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def estimate(curve: xr.DataArray, of: Callable[[Any], Any] = lambda curve: curve
     Returns
     -------
     Estimate
-        Over what ``of`` leaves; without an interval, and with the reason, where no groups are noted.
+        Over what ``of`` leaves; without an interval, and with the reason, where no folds are noted.
 
     Examples
     --------
@@ -112,17 +112,17 @@ def estimate(curve: xr.DataArray, of: Callable[[Any], Any] = lambda curve: curve
     >>> print(estimate(measured, lambda d: d[..., 0] - d[..., 1]))
     1.00 [0.01, 1.99]
     """
-    groups, value = leave_one_out(curve), of(curve.drop_attrs())
-    if groups is None:
+    folds, value = leave_one_out(curve), of(curve.drop_attrs())
+    if folds is None:
         return unknown(_NONE, value)
-    found = jackknife(value, of(groups), over="group", scatter="symmetric")
+    found = jackknife(value, of(folds), over="fold", scatter="symmetric")
     return found if value.ndim else found.map(float)
 
 
 def band(curve: xr.DataArray) -> Estimate:
     """D of each layer with its simultaneous 95 % band: in 95 of 100 samples it holds D at all layers at once.
 
-    Deviations of D over groups change their signs at random, all layers alike; how large the largest of their
+    Deviations of D over folds change their signs at random, all layers alike; how large the largest of their
     studentised means then becomes takes the place of Student's t (max-t). :func:`estimate` is for one layer.
 
     Parameters
@@ -140,22 +140,22 @@ def band(curve: xr.DataArray) -> Estimate:
     >>> bool((band(measured).high > estimate(measured).high - 1e-12).all())
     True
     """
-    groups, bare = leave_one_out(curve), curve.drop_attrs()
-    if groups is None:
+    folds, bare = leave_one_out(curve), curve.drop_attrs()
+    if folds is None:
         return unknown(_NONE, bare)
-    off, n = groups.values - groups.values.mean(0), groups.sizes["group"]
+    off, n = folds.values - folds.values.mean(0), folds.sizes["fold"]
     signs = np.sign(Stream.of("simultaneous band").uniform("signs", 0, (N_SIGNS, n)) - 0.5)
-    with np.errstate(invalid="ignore"):  # 0 / 0 where the layer is the same in all groups
+    with np.errstate(invalid="ignore"):  # 0 / 0 where the layer is the same in all folds
         mean = signs @ off / n
         largest = np.abs(mean) / np.sqrt(((off**2).mean(0) - mean**2) / (n - 1))
     far = max(np.quantile(np.fmax.reduce(largest, 1, initial=0.0), LEVEL), scipy.stats.t.ppf((1 + LEVEL) / 2, n - 1))
-    reach = far * _error(groups.values)
+    reach = far * _error(folds.values)
     return Estimate(bare, bare - reach, bare + reach, n)
 
 
-def _error(groups: np.ndarray) -> np.ndarray:
-    """The jackknife's standard error, from numbers without each group."""
-    return np.asarray(np.sqrt((len(groups) - 1) * groups.var(0)))
+def _error(folds: np.ndarray) -> np.ndarray:
+    """The jackknife's standard error, from numbers without each fold."""
+    return np.asarray(np.sqrt((len(folds) - 1) * folds.var(0)))
 
 
 def _reach(times: int, n: int) -> float:
@@ -210,7 +210,6 @@ class Interpretation:
         Layers that are too wide for intervals; with one of them there is none of the curve's shape.
     dominated
         Layers of ten features or more of which one has more than half of the variance: D is D of that feature, nearly.
-        Empty where features were standardised.
     """
 
     verdict: Verdict
@@ -272,7 +271,7 @@ class Interpretation:
             return ""
         return (
             f" One feature has more than half of the variance at {specs.join_repr(self.dominated)}: there D is nearly "
-            "that of this feature; load_curve(…, standardise=True) counts all alike."
+            "that of this feature; a pool= that divides each feature by its scale counts all alike."
         )
 
     def _repr_markdown_(self) -> str:
@@ -354,8 +353,8 @@ does the most, 50% of all that is separated.
     names, done = _names(work, first=1), np.clip(work.values, 0.0, None)
     best, rising = int(done.argmax()), work.values < -0.01 * spread
     rivals: tuple[str, ...] = ()
-    if bends.is_finite and (groups := leave_one_out(curve)) is not None:
-        each, n = steps(groups).values, groups.sizes["group"]
+    if bends.is_finite and (folds := leave_one_out(curve)) is not None:
+        each, n = steps(folds).values, folds.sizes["fold"]
         rising &= work.values < -_reach(work.size, n) * _error(each)
         beaten = _gaps(work.values) > _reach(work.size - 1, n) * _error(_gaps(each))
         rivals = tuple(name for i, name in enumerate(names) if i != best and not beaten[i].any())
@@ -390,8 +389,8 @@ def _names(curve: xr.DataArray, first: int = 0) -> list[str]:
 
 
 def _dominated_layers(curve: xr.DataArray) -> tuple[str, ...]:
-    """Layers of many features of which one has more than half of the variance, unless they were standardised."""
-    if "largest_share" not in curve.coords or "standardised" in curve.attrs:
+    """Layers of many features of which one has more than half of the variance."""
+    if "largest_share" not in curve.coords:
         return ()
     found = (curve.largest_share.values > 0.5) & (curve.features.values >= _MANY_FEATURES)
     return tuple(name for name, alone in zip(_names(curve), found, strict=True) if alone)
@@ -399,15 +398,15 @@ def _dominated_layers(curve: xr.DataArray) -> tuple[str, ...]:
 
 def _noisy_layers(curve: xr.DataArray) -> tuple[str, ...]:
     """Layers at which more than half of the between-class scatter is sampling noise: there plain D lies within log 2 of
-    its ceiling, and debiased D above it. If there are none, layers whose D is none without some group of samples."""
+    its ceiling, and debiased D above it. If there are none, layers whose D is none without some fold of samples."""
     nan = str(curve.attrs.get("unresolved", "")).split(", ")
     ceiling = float(curve.attrs.get("ceiling", np.inf))
     limit = ceiling if curve.attrs.get("estimate") == "debiased" else ceiling - np.log(2)
     pairs = zip(_names(curve), curve.values.astype(float), strict=True)
     found = tuple(name for name, value in pairs if name in nan or limit < value < np.inf)
-    if found or (groups := leave_one_out(curve)) is None:
+    if found or (folds := leave_one_out(curve)) is None:
         return found
-    known = np.isfinite(groups.values)
+    known = np.isfinite(folds.values)
     lost = np.isfinite(curve.values) & known.any(0) & ~known.all(0)
     return tuple(name for name, gone in zip(_names(curve), lost, strict=True) if gone)
 
@@ -424,7 +423,7 @@ def compare(curves: Mapping[str, xr.DataArray]) -> xr.Dataset:
     """Load curves beside the first of them: D layer by layer, and curvature.
 
     On the same samples, in the same order, curves scatter together, and the interval of their difference, from leaving
-    out the same groups of samples in both, is narrower than those of the curves. Of different samples variances add.
+    out the same folds of samples in both, is narrower than those of the curves. Of different samples variances add.
 
     Parameters
     ----------
@@ -443,7 +442,7 @@ def compare(curves: Mapping[str, xr.DataArray]) -> xr.Dataset:
     Raises
     ------
     ValueError
-        For fewer than two, for other layers or another estimate than those of the first, and for curves without groups.
+        For fewer than two, for other layers or another estimate than those of the first, and for curves without folds.
 
     Examples
     --------
@@ -467,14 +466,13 @@ def compare(curves: Mapping[str, xr.DataArray]) -> xr.Dataset:
         raise ValueError(f"compare: {len(curves)} given: give two or more curves by name")
     (begin, first), *_ = curves.items()
     for name, curve in curves.items():
-        how = ("metric", "estimate", "stratified", "standardised")
-        same = [curve.attrs.get(k) == first.attrs.get(k) for k in how]
+        same = [curve.attrs.get(k) == first.attrs.get(k) for k in ("metric", "estimate")]
         if curve.layer.values.tolist() != first.layer.values.tolist() or not all(same):
             raise ValueError(
                 f"compare: {name!r} runs over layers {curve.layer.values.tolist()}, {begin!r} over "
                 f"{first.layer.values.tolist()}: measure both over the same, layers=[…], and in the same way"
             )
-    paired = len({(c.attrs["order"], c.attrs["samples"], c.attrs["groups"]) for c in curves.values()}) == 1
+    paired = len({(c.attrs["order"], c.attrs["samples"], c.attrs["folds"]) for c in curves.values()}) == 1
     bare = {name: curve.drop_attrs().reset_coords(drop=True) for name, curve in curves.items()}
     found = {"load_curve": xr.concat(bare.values(), xr.Variable("curve", list(curves)))}
     shapes: dict[str, Any] = {"": lambda curve: curve}
@@ -486,7 +484,7 @@ def compare(curves: Mapping[str, xr.DataArray]) -> xr.Dataset:
     def gap(name: str, of: Any) -> Estimate:
         value, here, there = of(bare[name]) - of(bare[begin]), of(left[name]), of(left[begin])
         each = [here - there] if paired or name == begin else [here - of(bare[begin]), of(bare[name]) - there]
-        return jackknife(value, *each, over="group", scatter="symmetric")
+        return jackknife(value, *each, over="fold", scatter="symmetric")
 
     for prefix, shape in shapes.items():
         gaps = stack({name: gap(name, shape) for name in curves}, "curve")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import copy
+import inspect
 import zlib
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack, suppress
@@ -23,12 +23,11 @@ from deepmech.metrics.evaluation import (
     SampleBatch,
     class_names,
     evaluation,
+    group_names,
     loader_state,
-    misfit,
-    unit_names,
     unwrap,
 )
-from deepmech.metrics.groups import GROUPS, GroupAssigner, GroupMoments
+from deepmech.metrics.groups import FOLDS, GroupAssigner, GroupMoments
 from deepmech.metrics.layers import (
     BLOCKS,
     OUTPUT,
@@ -40,17 +39,47 @@ from deepmech.metrics.layers import (
     select_layers,
     tensors_in,
 )
-from deepmech.metrics.separation import ClassMoments, Metric, separation_ceiling
+from deepmech.metrics.separation import ClassMoments, Metric, require_finite, separation_ceiling
 
 __all__ = ["LoadCurve", "PartialWarning", "load_curve", "masked_mean_pool", "mean_pool", "predicted_labels"]
 
 Pool = Callable[..., torch.Tensor]
+MetricFunction = Callable[[np.ndarray, np.ndarray], float]
 
 #: Name and ``long_name`` of the result.
 _ATTRS = {
     "D": ("data_separation", "data separation"),
     "D_hat": ("data_separation_hat", "data separation D̂"),
 }
+
+
+class _Features:
+    """Features and labels of all samples, of one layer, for a metric that is a function of them."""
+
+    def __init__(self, metric: MetricFunction, n_folds: int) -> None:
+        self.metric, self.n_folds = metric, n_folds
+        self.batches: list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]] = []
+
+    def grow(self, n_classes: int) -> None:
+        """Nothing is kept by class."""
+
+    def update(self, features: torch.Tensor, labels: torch.Tensor, folds: torch.Tensor) -> None:
+        require_finite(features)
+        self.batches.append((features.detach().cpu().clone(), labels, folds))
+
+    def separation(self, debias: bool) -> float:
+        x, y, _ = self._all()
+        return float(self.metric(x, y))
+
+    def leave_one_out(self, debias: bool) -> np.ndarray:
+        x, y, fold = self._all()
+        return np.array([self.metric(x[fold != k], y[fold != k]) for k in np.unique(fold)], float)
+
+    def coarsen(self, n_folds: int) -> None:
+        """There is room for all folds."""
+
+    def _all(self) -> tuple[np.ndarray, ...]:
+        return tuple(torch.cat(parts).numpy() for parts in zip(*self.batches, strict=True))
 
 
 class PartialWarning(UserWarning):
@@ -62,17 +91,15 @@ def load_curve(
     x: Any,
     y: Any = None,
     layers: Iterable[str] | str | None = None,
-    metric: Metric = "D",
+    metric: Metric | MetricFunction = "D",
     batch_size: int = 1024,
     pool: Pool | None = None,
     *,
     forward: Forward | None = None,
     n_samples: int | None = None,
     debias: bool = True,
-    groups: int = GROUPS,
-    stratified: bool = False,
-    units: Any = None,
-    standardise: bool = False,
+    n_folds: int = FOLDS,
+    groups: Any = None,
     sample_axis: int | None = None,
 ) -> xr.DataArray:
     """Data separation of each layer of a torch model (paper A, Fig. 1): its load curve.
@@ -87,13 +114,13 @@ def load_curve(
         module within, on this process alone.
     x : array_like, mapping or loader
         What to measure on. Either arrays or tensors (n, ...), also mapped from a file, or several by name, as a
-        tokenizer returns them. Or a ``DataLoader``, a ``Dataset``, a list of samples or of batches, or any other source
-        of batches: tuples, the labels last, or dicts. A dict goes to the model by keyword. Everything is copied to the
-        device of the model's parameters, floating point numbers in their precision.
-    y : array_like, str, int or callable, optional
-        The class of each sample, (n,) or (n, 1): numbers 0 … K − 1 or words. Of batches: where in them the labels are,
-        by name or number; by default under ``labels``, ``label``, ``y``, ``targets`` or ``target``, or last. Without
-        labels: :func:`predicted_labels`, or any function of output and batch.
+        tokenizer returns them. Or a ``DataLoader``, a ``Dataset``, a list of batches, or any other source of batches:
+        tuples, the labels last, or dicts. A dict goes to the model by keyword. Everything is copied to the device of
+        the model's parameters, floating point numbers in their precision.
+    y : array_like, str or callable, optional
+        The class of each sample, (n,) or (n, 1): numbers 0 … K − 1 or words. Of dicts: the name of the labels; by
+        default ``labels``, ``label``, ``y``, ``targets`` or ``target``. Without labels: :func:`predicted_labels`, or
+        any function of output and batch.
     layers : list of str or ``"blocks"``, optional
         Names out of ``model.named_modules()``, in the order wanted; ``"input"`` stands for the input itself and
         ``"output"`` for what the model returns (of several parts its ``logits`` or ``last_hidden_state``, the only one
@@ -110,8 +137,10 @@ def load_curve(
         batch, or experts that see some samples; and activations that are never called. The result says so in
         ``layers_are`` and ``left_out``. What is called several times in a pass is several layers: ``"act:1"``,
         ``"act:2"``, … in the order of calls.
-    metric : str
-        ``"D"`` or ``"D_hat"``.
+    metric : str or function
+        ``"D"``, ``"D_hat"``, or a function of a layer's features (n, d) and class numbers (n,) to a number, such as
+        ``lambda x, y: nearest_neighbour_error(x, y)``; for it the features of all samples are kept, and it is computed
+        once more without each fold.
     batch_size : int
         Samples per forward pass; changes memory and rounding only. A loader has its own.
     pool : callable, optional
@@ -130,25 +159,17 @@ def load_curve(
         (:meth:`~deepmech.metrics.separation.ClassMoments.separation`), so that D does not depend on the number of
         samples. False gives the plain form, Eq. 3, which is what paper A's and this project's diagrams show. D̂ has the
         plain form only.
-    groups : int
-        Samples are dealt into so many groups, and intervals follow from the curve without each of them
-        (:mod:`deepmech.metrics.interpret`): of D, not of D̂. 1: none.
-    stratified : bool
-        Whether a number of samples of each class was chosen, as in a balanced test set. Groups then take those of each
-        class in turn. By default they do not look at classes, since shares of classes that were drawn with the samples
-        scatter, too.
-    units : array_like, str or int, optional
+    n_folds : int
+        Samples are dealt into so many folds, and intervals follow from the curve without each of them
+        (:mod:`deepmech.metrics.interpret`): of all metrics but D̂. 1: none.
+    groups : array_like or str, optional
         Where several samples show one object (views of one picture, frames of one film, words of one speaker): the
-        object of each sample, (n,), whole numbers or words; of batches, the name or the number of the entry that holds
-        it. Samples of a unit are not independent, and all go to one group; debiasing, too, counts what units scatter
-        by. Without it intervals of m equal views of each object are √m times too narrow.
+        object of each sample, (n,), whole numbers or words, as scikit-learn has it; of dicts, the name of the entry.
+        Samples of a group are not independent, and all go to one fold; debiasing, too, counts what groups scatter by.
+        Without it intervals of m equal views of each object are √m times too narrow.
     sample_axis : int, optional
         Of batches, the axis of the samples in the input, 1 for (steps, samples, features). By default the one that is
         as long as the labels; of two, that along which the model takes entries one by one.
-    standardise : bool
-        Divide each feature by its standard deviation over the samples, so that D does not depend on the scales of
-        features; of D alone. exp(−D) is then the mean share of a feature's variance that lies between classes, over
-        the mean share within. By default a feature counts by its variance, as in Eq. 3.
 
     Returns
     -------
@@ -158,12 +179,10 @@ def load_curve(
         variance that a single one has. Outputs with more than two axes are flattened to (samples, features): each
         position of a feature map or sequence counts as features of its own. Attributes say what was measured; of D also
         whether it is the ``"plain"`` or the ``"debiased"`` ``estimate``, and the ``ceiling``, about what plain D of as
-        many samples (or units) shows with shuffled labels; in ``unresolved`` which layers are nan because the corrected
-        scatter is
-        not positive; in ``no_interval`` which layers are too wide to be kept in groups; in ``left_out`` what the
-        default could not see. Of the samples: ``taken`` (``"all"``,
-        ``"drawn from …"``, ``"the first"``), ``classes`` seen of ``classes_known``, and whether they came ``sorted`` by
-        class.
+        many samples (or groups) shows with shuffled labels; in ``unresolved`` which layers are nan because the
+        corrected scatter is not positive; in ``no_interval`` which layers are too wide to be kept in folds; in
+        ``left_out`` what the default could not see. Of the samples: ``taken`` (``"all"``, ``"drawn from …"``,
+        ``"the first"``), ``classes`` seen of ``classes_known``, and whether they came ``sorted`` by class.
 
     Raises
     ------
@@ -192,11 +211,8 @@ def load_curve(
     >>> bool(np.allclose(load_curve(model, loader), curve, atol=1e-5))
     True
     """
-    batches = Batches(x, y, batch_size, n_samples, units, sample_axis)
-    curve = LoadCurve(
-        model, layers, metric, pool=pool, forward=forward, debias=debias, groups=groups,
-        stratified=stratified, standardise=standardise,
-    )  # fmt: skip
+    batches = Batches(x, y, batch_size, n_samples, groups, sample_axis)
+    curve = LoadCurve(model, layers, metric, pool=pool, forward=forward, debias=debias, n_folds=n_folds)
     batches.require_classes()
     return curve.update(batches).compute()
 
@@ -206,42 +222,27 @@ class _Settings:
     """What is measured of samples: those arguments of :func:`load_curve` that say so."""
 
     layers: list[str] | str | None
-    metric: Metric
+    metric: Metric | MetricFunction
     pool: Pool | None = None
     forward: Forward | None = None
     debias: bool = True
-    groups: int = GROUPS
-    stratified: bool = False
-    standardise: bool = False
+    n_folds: int = FOLDS
 
     def __post_init__(self) -> None:
-        specs.check("load_curve: metric", self.metric, self.metric in get_args(Metric), "'D' or 'D_hat'")
-        for name, function, numbers, allowed in (
-            ("pool", self.pool, (1, 2), "a function of what a layer returns, as mean_pool"),
-            ("forward", self.forward, (2,), "a function of model and batch"),
-        ):
-            fits = function is None or (callable(function) and not all(misfit(function, *range(n)) for n in numbers))
-            specs.check(f"load_curve: {name}", function, fits, allowed)
-        for name in ("debias", "stratified", "standardise"):
-            specs.check_bool(f"load_curve: {name}", getattr(self, name))
-        specs.check("load_curve: standardise", True, not self.standardise or self.metric == "D", "False for D̂")
-        specs.check_int("load_curve: groups", self.groups)
+        known = callable(self.metric) or self.metric in get_args(Metric)
+        specs.check("load_curve: metric", self.metric, known, "'D', 'D_hat' or a function of features and labels")
+        specs.check_bool("load_curve: debias", self.debias)
+        specs.check_int("load_curve: n_folds", self.n_folds)
         if not (isinstance(self.layers, list) or self.layers in (None, BLOCKS)):
             raise ValueError(f"load_curve: layers = {self.layers!r}: give a list of names, or 'blocks'")
-        if self.standardise:
-            self.require_groups("standardise = True")
 
-    @property
-    def debiased(self) -> bool:
-        """Whether sampling noise is taken out; there is no such form of D̂."""
-        return self.debias and self.metric == "D"
-
-    def require_groups(self, what: str) -> None:
-        """A ValueError where sampling noise has to be taken from groups, and there are none."""
-        if self.debiased and self.groups < 2:
-            raise ValueError(
-                f"load_curve: {what}: sampling noise is then taken from groups; give groups=20, or debias=False"
-            )
+    def moments(self, n_classes: int, grouped: bool) -> Any:
+        """What collects a layer's features."""
+        if callable(self.metric):
+            return _Features(self.metric, self.n_folds)
+        if self.metric == "D":
+            return GroupMoments(n_classes, self.n_folds, grouped)
+        return ClassMoments(n_classes, self.metric)
 
 
 @dataclass
@@ -252,7 +253,7 @@ class _State:
     deal: GroupAssigner
     samples: int = 0
     order: int = 0  # a checksum of the samples, as they came
-    moments: dict[str, Any] = field(default_factory=dict)  # GroupMoments of D, ClassMoments of D̂, by names of layers
+    moments: dict[str, Any] = field(default_factory=dict)  # by names of layers
     layer: dict[str, str] = field(default_factory=dict)  # kinds of modules by names of layers, in the curve's order
     notes: dict[str, Any] = field(default_factory=dict)  # attributes of the result
     last: int = -1  # class of the last sample
@@ -260,7 +261,8 @@ class _State:
     columns: int = 0  # of the output, if labels tell of so many classes
     output: str = ""  # which part of what the model returns it is
     predicted: bool = False
-    by_units: bool = False
+    grouped: bool = False
+    failed: bool = False  # in the middle of a batch
 
 
 class LoadCurve:
@@ -284,8 +286,9 @@ class LoadCurve:
     """
 
     def __init__(
-        self, model: nn.Module, layers: Iterable[str] | str | None = None, metric: Metric = "D", **how: Any
-    ) -> None:
+        self, model: nn.Module, layers: Iterable[str] | str | None = None, metric: Metric | MetricFunction = "D",
+        **how: Any,
+    ) -> None:  # fmt: skip
         specs.check_type("load_curve: model", model, nn.Module)
         known = [setting.name for setting in fields(_Settings)]
         if unknown := sorted(how.keys() - set(known)):
@@ -297,29 +300,22 @@ class LoadCurve:
 
     def reset(self) -> None:
         """Forget all samples."""
-        self.state = _State(ClassIndex(), GroupAssigner(self.how.groups, self.how.stratified))
+        self.state = _State(ClassIndex(), GroupAssigner(self.how.n_folds))
 
-    def update(self, x: Any, y: Any = None, units: Any = None, sample_axis: int | None = None) -> Self:
+    def update(self, x: Any, y: Any = None, groups: Any = None, sample_axis: int | None = None) -> Self:
         """Take samples through the model: a batch or a whole loader, as for :func:`load_curve`.
 
-        After an error everything is as it was before.
+        After an error in the middle of a batch it has to be ``reset``.
         """
-        batches = x if isinstance(x, Batches) else Batches(x, y, units=units, sample_axis=sample_axis)
-        before, self.state = self.state, copy.deepcopy(self.state)
-        try:
-            self._take(batches)
-        except BaseException:
-            self.state = before
-            raise
-        return self
-
-    def _take(self, batches: Batches) -> None:
+        batches = x if isinstance(x, Batches) else Batches(x, y, groups=groups, sample_axis=sample_axis)
         model, state = unwrap(self.model), self.state
-        if (by_units := batches.units is not None) and self.how.metric == "D":
-            self.how.require_groups("units")
-        if state.samples and by_units != state.by_units:
-            raise ValueError("LoadCurve.update: units of some samples only: give them with all, or with none")
-        state.by_units = by_units
+        self._require_whole()
+        if (grouped := batches.groups is not None) and self.how.metric == "D" and self.how.debias:
+            allowed = "two or more, since sampling noise of groups is taken from folds; or debias=False"
+            specs.check("load_curve: n_folds", self.how.n_folds, self.how.n_folds > 1, allowed)
+        if state.samples and grouped != state.grouped:
+            raise ValueError("LoadCurve.update: groups of some samples only: give them with all, or with none")
+        state.grouped = grouped
         if batches.known is not None and not state.samples:
             state.classes = ClassIndex(batches.known)
         device, dtype = _place(model)
@@ -334,7 +330,9 @@ class LoadCurve:
                 if probe is None:
                     found = self._select(model, batch, device)
                     probe = stack.enter_context(LayerRecorder(model, found, lenient=chosen))
+                state.failed = True
                 self._through(model, batch, probe)
+                state.failed = False
         if probe is not None:
             if probe.lost:
                 found = found.without(probe.lost)
@@ -349,6 +347,11 @@ class LoadCurve:
             }
             state.notes = {name: word for name, word in words.items() if word}
         self._note_source(batches)
+        return self
+
+    def _require_whole(self) -> None:
+        if self.state.failed:
+            raise ValueError("LoadCurve: a batch was taken in part, before an error: call reset(), and give all again")
 
     def _note_source(self, batches: Batches) -> None:
         """Note, and warn of, what of its classes a source has shown."""
@@ -423,8 +426,9 @@ class LoadCurve:
     def _pool(self, batch: SampleBatch) -> Callable[[Any], Any] | None:
         """The pool of this batch's layers."""
         pool = self.how.pool
-        with_batch = pool is not None and misfit(pool, 0)  # it asks for a second argument
-        return (lambda output: pool(output, batch.whole)) if pool is not None and with_batch else pool
+        if pool is None or not _takes_batch(pool):
+            return pool
+        return lambda output: pool(output, batch.whole)
 
     def _through(self, model: nn.Module, batch: SampleBatch, probe: LayerRecorder) -> None:
         """One batch through the model, and what its layers return to their moments."""
@@ -436,91 +440,88 @@ class LoadCurve:
         if callable(batch.labels):
             self.state.predicted = True
             kept: dict[str, torch.Tensor] = {}  # until there are labels
-            places = self._label(batch.labels(run(keep_features(kept)), batch.whole), batch.units)
+            places = self._label(batch.labels(run(keep_features(kept)), batch.whole), batch.groups)
             for layer, features in kept.items():
                 self._collect(*places, layer, features)
         else:
-            run(partial(self._collect, *self._label(batch.labels, batch.units)))
+            run(partial(self._collect, *self._label(batch.labels, batch.groups)))
 
-    def _label(self, labels: Any, units: Any) -> tuple[torch.Tensor, torch.Tensor]:
-        """The classes of the batch that comes, and the groups of its samples."""
+    def _label(self, labels: Any, groups: Any) -> tuple[torch.Tensor, torch.Tensor]:
+        """The classes of the batch that comes, and the folds of its samples."""
         state = self.state
         classes = state.classes(labels)
         state.order = zlib.crc32(classes.numpy().tobytes(), state.order)
         if len(classes):
             row = torch.cat([torch.tensor([state.last]), classes])
             state.changes, state.last = state.changes + int((row[1:] != row[:-1]).sum()), int(row[-1])
-        units = unit_names(units, len(classes))
-        groups = state.deal(classes, units)
-        if units is not None:
-            state.order = zlib.crc32(groups.numpy().tobytes(), state.order)
-        return classes, groups
+        groups = group_names(groups, len(classes))
+        folds = state.deal(classes, groups)
+        if groups is not None:
+            state.order = zlib.crc32(folds.numpy().tobytes(), state.order)
+        return classes, folds
 
-    def _collect(self, classes: torch.Tensor, groups: torch.Tensor, layer: str, features: torch.Tensor) -> None:
-        """What a layer returned for samples of these classes and groups."""
+    def _collect(self, classes: torch.Tensor, folds: torch.Tensor, layer: str, features: torch.Tensor) -> None:
+        """What a layer returned for samples of these classes and folds."""
         n, state, how = self.state.classes.classes, self.state, self.how
         if layer not in state.moments:
-            state.moments[layer] = (
-                GroupMoments(n, how.groups, state.by_units, how.standardise)
-                if how.metric == "D"
-                else ClassMoments(n, how.metric)
-            )
+            state.moments[layer] = how.moments(n, state.grouped)
         moments = state.moments[layer]
         moments.grow(n)
         try:
-            moments.update(features, classes, *((groups,) if how.metric == "D" else ()))
+            moments.update(features, classes, *((folds,) if how.metric != "D_hat" else ()))
         except ValueError as error:
             raise ValueError(f"load_curve: layer {layer!r}: {error}") from None
 
     def compute(self) -> xr.DataArray:
         """The curve of all samples so far, as :func:`load_curve` returns it."""
         state, how = self.state, self.how
+        self._require_whole()
         if not state.layer:
             raise ValueError("LoadCurve.compute: no samples yet; call update(x, y) first")
         state.classes.require_all(every=not state.predicted)
-        names = list(state.layer)
-        values = [state.moments[name].separation(how.debiased) for name in names]
+        names, debias = list(state.layer), how.debias and how.metric == "D"
+        values = [state.moments[name].separation(debias) for name in names]
         layers: dict[str, Any] = {"layer": names, "depth": ("layer", np.arange(len(names)))}
         layers["kind"] = "layer", list(state.layer.values())
-        name, words = _ATTRS[how.metric]
-        attributes = {"long_name": words, "metric": how.metric, "samples": state.samples} | state.notes
+        metric = how.metric if isinstance(how.metric, str) else getattr(how.metric, "__name__", "metric")
+        name, words = _ATTRS.get(metric, (metric, metric))
+        attributes = {"long_name": words, "metric": metric, "samples": state.samples} | state.notes
         curve = xr.DataArray(values, layers, "layer", name, attributes)
-        curve.attrs |= {"units": "1", "classes": state.classes.classes}
+        curve.attrs |= {"units": "1", "classes": state.classes.classes, "order": f"{state.order:08x}"}
+        if state.grouped:
+            curve.attrs["n_groups"] = len(state.deal.fold_of)
         if (precision := torch.get_float32_matmul_precision()) != "highest":  # the user's own, as the model is
             curve.attrs["matmul_precision"] = precision
         if how.metric == "D":
             self._note_moments(curve)
+        if how.metric != "D_hat":
+            self._note_folds(curve, debias)
         return curve
 
     def _note_moments(self, curve: xr.DataArray) -> None:
-        """Note what moments tell beside D: of features, of the estimate, and of D without each group of samples."""
-        state, how, names = self.state, self.how, curve.layer.values.tolist()
-        moments = {name: state.moments[name] for name in names}
+        """Note what moments tell beside D, of features and of the estimate."""
+        moments = {name: self.state.moments[name] for name in curve.layer.values.tolist()}
         curve.coords["features"] = "layer", [m.anchor.shape[1] for m in moments.values()]
         curve.coords["largest_share"] = "layer", [m.largest_share() for m in moments.values()]
-        curve.attrs |= {
-            "estimate": "debiased" if how.debias else "plain",
-            "ceiling": separation_ceiling(state.deal.seen),
-        }
-        curve.attrs["order"] = f"{state.order:08x}"
-        if how.standardise:
-            curve.attrs["standardised"] = 1
-        if state.by_units:
-            curve.attrs["n_units"] = len(state.deal.of_unit)
-        nan = [name for name, value in zip(names, curve.values, strict=True) if np.isnan(value)]
-        if unresolved := [name for name in nan if how.debias and not np.isnan(moments[name].separation(False))]:
+        curve.attrs["estimate"] = "debiased" if self.how.debias else "plain"
+        curve.attrs["ceiling"] = separation_ceiling(self.state.deal.seen)
+        nan = [name for name, value in zip(moments, curve.values, strict=True) if np.isnan(value)]
+        if unresolved := [name for name in nan if self.how.debias and not np.isnan(moments[name].separation(False))]:
             curve.attrs["unresolved"] = ", ".join(unresolved)
-        kept = {name: m for name, m in moments.items() if m.groups > 2}
-        if how.groups > 2 and (wide := [name for name in moments if name not in kept]):
+
+    def _note_folds(self, curve: xr.DataArray, debias: bool) -> None:
+        """Note the curve without each fold of samples."""
+        moments = {name: self.state.moments[name] for name in curve.layer.values.tolist()}
+        kept = {name: m for name, m in moments.items() if m.n_folds > 2}
+        if self.how.n_folds > 2 and (wide := [name for name in moments if name not in kept]):
             curve.attrs["no_interval"] = ", ".join(wide)
-        for one in kept.values():  # groups that one layer had to join are joined in all
-            one.coarsen(min(other.groups for other in kept.values()))
-        left = {name: one.leave_one_out(how.debias) for name, one in kept.items()}
-        n_groups = max(map(len, left.values()), default=0)  # with samples
-        if n_groups > 2:
-            rows = [curve.values, *np.array([left.get(n, np.full(n_groups, np.nan)) for n in names]).T]
-            curve.attrs |= {"groups": n_groups, "layers": len(names), "stratified": int(how.stratified)}
-            curve.attrs["jackknife"] = np.ravel(rows).tolist()
+        for one in kept.values():  # folds that one layer had to join are joined in all
+            one.coarsen(min(other.n_folds for other in kept.values()))
+        left = {name: one.leave_one_out(debias) for name, one in kept.items()}
+        n_folds = max(map(len, left.values()), default=0)  # with samples
+        if n_folds > 2:
+            rows = [curve.values, *np.array([left.get(n, np.full(n_folds, np.nan)) for n in moments]).T]
+            curve.attrs |= {"folds": n_folds, "layers": len(moments), "jackknife": np.ravel(rows).tolist()}
 
 
 def predicted_labels(output: Any, batch: Any = None) -> torch.Tensor:
@@ -624,6 +625,17 @@ def _place(model: nn.Module) -> tuple[torch.device, torch.dtype | None]:
         )
     dtype = next((p.dtype for p in parameters.values() if p.is_floating_point()), None)
     return next((p.device for p in parameters.values()), torch.device("cpu")), dtype
+
+
+def _takes_batch(pool: Pool) -> bool:
+    """Whether a pool asks for a second argument."""
+    try:
+        inspect.signature(pool).bind(0)
+    except TypeError:
+        return True
+    except ValueError:  # there is no signature to ask
+        pass
+    return False
 
 
 def _columns(batch: SampleBatch) -> int:

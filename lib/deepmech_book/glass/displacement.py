@@ -101,7 +101,7 @@ def no_plateau(runs, glass):
 
 def early(run, temperature=0.1):
     """Displacement over 2Dt and its power of time, up to a tenth of the landscape's own time; both 1 of a free walk."""
-    until = regimes.time_within_record(run, phases.times(run)) / 10
+    until = regimes.time_within_record(run) / 10
     far = msd(run).sel(temperature=temperature).transpose("seed", "time").sel(time=slice(None, until))
     if far.sizes["time"] < 2:
         return unknown(TOO_FAST), unknown(TOO_FAST)

@@ -152,7 +152,7 @@ def fluctuations(run):
 
 def normal_when_hot(run):
     """α₂ when hottest, at a tenth of the landscape's own time, or of the record; mean over waits."""
-    until = regimes.time_within_record(run, phases.times(run)) / 10
+    until = regimes.time_within_record(run) / 10
     early = run.alpha.sel(temperature=float(run.temperature.max()), time=slice(None, until))
     early = early.dropna("time", how="all").isel(time=-1, drop=True)
     return estimate(early.mean("waiting"), "seed", "symmetric")

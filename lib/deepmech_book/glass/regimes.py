@@ -21,9 +21,10 @@ def time_at_rest(table):
     return float(found.tau) if found.state == CROSSED else np.inf
 
 
-def time_within_record(run, table):
+def time_within_record(run, level=0.9):
     """:func:`time_at_rest`, or in its place the end of the record after the first wait, where that comes before."""
-    return min(time_at_rest(table), float(phases.overlaps(run).time[-1]))
+    rest = time_at_rest(phases.times(run.sel(temperature=[0.0]), level=level))
+    return min(rest, float(phases.overlaps(run).time[-1]))
 
 
 def select_hot(table, rest=None):

@@ -107,12 +107,12 @@ def cold_is_faster(regularised):
 def hot_powers(run, phase):
     """The powers of T that τ₉₀ after each wait, and τ_e, follow where a free walk takes less than a tenth of the time
     that the landscape alone takes after the first wait, or of the record where that ends before; by name."""
-    rest, found = regimes.time_within_record(run, phases.times(run)), {}
+    rest, found = regimes.time_within_record(run), {}
     for i, wait in enumerate(run.waiting.values):
         hot = regimes.select_hot(phases.times(run, wait=i), rest)
         found[f"{phase}, after {int(wait):,}"] = regimes.power_of_temperature(hot)
     fold = phases.times(run, level=np.exp(-1))
-    hot = regimes.select_hot(fold, regimes.time_within_record(run, fold))
+    hot = regimes.select_hot(fold, regimes.time_within_record(run, np.exp(-1)))
     return found | {f"{phase}, to 1/e": regimes.power_of_temperature(hot)}
 
 

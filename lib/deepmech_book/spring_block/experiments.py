@@ -5,6 +5,7 @@ from functools import partial
 
 from deepmech.data import fingerprint
 from deepmech_book.sweeps import experiments
+from deepmech_book.sweeps.spring_block import regression
 from deepmech_book.sweeps.spring_block.linear_networks import DROPOUT, LARGE
 from deepmech_book.sweeps.spring_block.networks import DATA, PANELS, SLOPES, dataset_kwargs
 from deepmech_book.sweeps.spring_block.noise_by_layer import KINDS, STRENGTHS
@@ -46,6 +47,13 @@ def linear(small=1e-3, large=10.0, duration=20.0, large_steps=600, n=100):
         "dropout": {**many, "dropout": DROPOUT},
     }
     return {"compute": "spring_block.linear_networks", "fixed": {"settings": settings, "n": n}}
+
+
+def probed(epochs=100, width=100):
+    """A row of networks in the regimes of Fig. S12, and untrained ones, on the Diabetes data."""
+    fixed = {"regimes": regression.REGIMES, "epochs": epochs, "width": width}
+    data = regression.standardised().fingerprint
+    return {"name": "{}-diabetes", "compute": "spring_block.regression", "fixed": fixed, "data": data}
 
 
 SGD = {"optimizer": "sgd", "learning_rate": 1e-3, "epochs": 1000, "batch_size": 100}
@@ -92,6 +100,7 @@ EXPERIMENTS: dict[str, experiments.Row] = {
     "constants-diagram": (trained, CELLS, {**CONSTANTS, "network": {"scaled": SCALED[0]}}),
     "fewer-epochs": (trained, FEWER, {"data": "mnist-program", "compute": "fewer_epochs", "epochs": LESS}),
     "dropout-raised": (trained, {"seed": range(4)}, {"data": "mnist", "network": {}, **RAISED}),
+    "figure-S12": (probed, {"regime": list(regression.REGIMES), "seed": range(10)}, {}),
     "figure-5a": (linear, {"training": WAYS, "seed": range(3)}, {}),
     "noise-by-layer": (trained, NOISY, {"data": "mnist-program", **DRAWN}),
     "figure-S4": (trained, RATES, {"data": "mnist", "compute": "both_sets", "width": 784, "epochs": 100}),

@@ -9,6 +9,7 @@ WORDS = {
     "layer": (r"layer $\ell$", "1"),
     "time": ("time $t$", "1"),
     "at_epoch": ("epoch", "1"),
+    "damping": (r"damping $\gamma$", "1"),
     "dt": (r"time step $\eta$", "1"),
     "force": (r"spring force $z = k\,\Delta d$", "in units of $ky$"),
     "friction_right": (r"friction $\mu_\rightarrow$", "force"),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from deepmech import curvature, over, simulate
+from deepmech import curvature, simulate
 from deepmech.core.estimates import Estimate
 from deepmech.simulators.spring_block import Chain, averaged, equilibrium
 from deepmech_book.analysis.spring_block import chain_fits, chains, regimes
@@ -25,31 +25,11 @@ def test_phase_diagrams_have_the_three_phases(figure):
     assert setting.friction_range > setting.friction_left
 
 
-def test_the_averaged_chain_is_straight_where_simulated_curves_are():
-    fig3 = chains.DIAGRAMS["A.3"]
-    chain = fig3.chain(n_friction=6, n_noise=41)
-    chain = replace(chain, friction_right=chain.friction_right[1:4])  # 0.05 to 0.15
-    bend = curvature(simulate(chain, 100, n_runs=10)["load_curve"], dim="block").mean("run")
-    line = chains.straight_line(fig3).interp(friction_right=bend.friction_right)
-    assert (abs(bend.interp(noise=line)) < 0.02).all()
-    assert chains.straight_line(replace(fig3, noise_range=1e-4)).isnull().all(), "no noise of it is enough"
-
-
 def test_the_corner_of_a_diagram_is_a_part_of_it():
     setting = chains.DIAGRAMS["A.S14"]
     whole, corner = setting.chain(9, 6), setting.corner(9, 6)
     assert corner.noise.values.tolist() == [setting.noise_range]
     assert corner.friction_right.values.tolist() == [mu for mu in whole.friction_right.values if mu < 0.016]
-
-
-def test_inertia_counts_less_and_less():
-    distance = chains.distance_from_overdamped(over("damping", [1.0, 8.0, 16.0]), n_times=6)
-    assert distance[0] > 0.1 and float(distance[1] / distance[2]) == pytest.approx(4, rel=0.1)
-
-
-def test_movement_is_that_of_blocks_and_not_of_the_ends():
-    position = xr.DataArray([[[9.0, 0.0, 0.0, 9.0], [0.0, 3.0, 4.0, 0.0]]], dims=("run", "time", "block"))
-    assert chains.movement(position).values.tolist() == [[pytest.approx(12.5**0.5)]]
 
 
 def test_neighbours_move_alike_as_far_as_their_steps_have_a_common_part():

@@ -102,13 +102,6 @@ def test_too_few_seeds_have_no_interval(n):
     assert "[" not in summaries.table({"few": made}).loc["rank correlation of accuracy with |curvature|", "few"]
 
 
-def test_ranks_along_one_dimension_for_every_value_of_the_others():
-    a = xr.DataArray([[1.0, 2.0, 3.0]] * 3, {"slope": [0.0, 0.5, 1.0], "dropout": [0.0, 0.1, 0.2]})
-    b = a.copy(data=[[1.0, 4.0, 9.0], [3.0, 2.0, 1.0], [5.0, 5.0, 5.0]]).transpose()
-    assert summaries.rank_along("dropout", a, b).values.tolist() == pytest.approx([1.0, -1.0, 0.0])
-    assert summaries.rank_along("dropout", a["dropout"], b).values.tolist() == pytest.approx([1.0, -1.0, 0.0])
-
-
 def test_photographs_are_drawn_from_layer_1_on_where_the_paper_does():
     curve = xr.DataArray([9.0, 3.0, 2.0, 1.0], {"layer": range(4)})
     made = xr.Dataset({"load_curve": curve, "curvature": curvature(curve)})

@@ -12,10 +12,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from deepmech.core.estimates import crossing
 from deepmech.core.labels import over
-from deepmech.metrics.curvature import curvature
-from deepmech.simulators.spring_block import Chain, averaged, simulate
+from deepmech.simulators.spring_block import Chain
 
 
 @dataclass(frozen=True)
@@ -75,47 +73,3 @@ REGIMES = {
 def mean_step(position: xr.DataArray) -> xr.DataArray:
     """Mean of Δd_ℓ = d_{ℓ+1} − d_ℓ over all blocks, from positions over ``block``, wall and target included."""
     return position.diff("block").diff("block").mean("block")
-
-
-# --- Phase diagrams ---------------------------------------------------------------------------------------------------
-
-
-def straight_line(setting: Diagram) -> xr.DataArray:
-    """Noise ε at which the noise-averaged chain of a diagram of first order has a straight load curve.
-
-    Returns
-    -------
-    DataArray, dims (friction_right)
-        Over 19 frictions between 0 and the leftward one; nan where no noise of the diagram makes it straight. Kicks ε̄
-        are those of a time step of 0.01.
-    """
-    frictions = np.linspace(0, setting.friction_left, 21)[1:-1]
-    noises = np.linspace(0, setting.noise_range, 41)
-    chain = replace(setting.chain(2, 2), friction_right=over("friction_right", frictions), noise=over("noise", noises))
-    chain = replace(chain, noise=None, noise_bar=chain.noise_bar_at(0.01))
-    bends = curvature(averaged(chain, setting.t_end, dt=0.25)["load_curve"], dim="block").values
-    return over("friction_right", frictions).copy(data=[crossing(noises, row, direction="falls") for row in bends])
-
-
-def distance_from_overdamped(dampings: xr.DataArray, t_end: float = 3.0, n_times: int = 30) -> xr.DataArray:
-    """Largest distance of the chain with inertia from the overdamped one, over ``dampings``, in units of the target.
-
-    Both without noise, with frictions of 0.02 and 0.12, at ``n_times`` times up to ``t_end``, which are in units of the
-    damping over the stiffness.
-    """
-
-    def position(damping: float, order: Any) -> np.ndarray:
-        chain = Chain(friction_right=0.02, friction_left=0.12, noise=0.0, damping=damping)
-        times = np.linspace(t_end / n_times, t_end, n_times) * damping
-        found: np.ndarray = simulate(chain, times[-1], dt=0.001, order=order, record=times).position.values
-        return found
-
-    first = position(1.0, "first")
-    return dampings.copy(data=[abs(position(d, "second") - first).max() for d in dampings.values])
-
-
-def movement(position: xr.DataArray) -> xr.DataArray:
-    """Root mean square over blocks, wall and target left out, of the way from one recorded time to the next."""
-    moved = position.isel(block=slice(1, -1)).diff("time")
-    root: xr.DataArray = (moved**2).mean("block") ** 0.5
-    return root

@@ -360,8 +360,3 @@ def as_drawn(made: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
         if title.startswith("S8"):
             drawn["S8(b), the same from layer 1"] = without_input(one)
     return drawn
-
-
-def rank_along(dim: str, one: xr.DataArray, two: xr.DataArray) -> xr.DataArray:
-    """Spearman's rank correlation along ``dim``; 0 where one of the two never changes, and so follows nothing."""
-    return xr.apply_ufunc(spearman, one, two, input_core_dims=[[dim], [dim]]).fillna(0.0)

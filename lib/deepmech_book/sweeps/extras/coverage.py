@@ -9,7 +9,7 @@ import xarray as xr
 
 from deepmech.core.estimates import LEVEL, jackknife
 from deepmech.core.random import Stream
-from deepmech.metrics.groups import GroupAssigner, GroupMoments
+from deepmech.metrics.groups import FOLDS, GroupAssigner, GroupMoments
 from deepmech.metrics.separation import debiased
 from deepmech.sweeps import to_records
 from deepmech_book.sweeps.policy import verification_policy
@@ -38,6 +38,13 @@ DRAWN: dict[str, tuple[np.ndarray, float, int]] = {
 DRAWN_SAMPLES = (500, 2000, 20_000)
 METHODS = ("jackknife, groups dealt at random", "jackknife, each class dealt in turn", "percentile bootstrap")
 RESAMPLES = 100
+
+
+def _in_turn(labels: torch.Tensor) -> torch.Tensor:
+    """Folds that take of each class in turn, classes beginning at different ones."""
+    count, order, rank = labels.bincount(), labels.argsort(stable=True), torch.empty_like(labels)
+    rank[order] = torch.arange(len(labels)) - (count.cumsum(0) - count)[labels[order]]
+    return ((labels * ((5**0.5 - 1) / 2) % 1 * FOLDS).long() + rank) % FOLDS
 
 
 def features(
@@ -77,7 +84,7 @@ def try_intervals(cells: xr.Dataset, draws: int, truth: float) -> xr.Dataset:
         law, classes, n, width = POPULATIONS[cell["population"]]
         for i in range(draws):
             x, y = map(torch.tensor, features(truth, n, classes, draws * cell["block"] + i, law, width))
-            moments = GroupMoments(classes).update(x, y, GroupAssigner(stratified=True)(y))
+            moments = GroupMoments(classes).update(x, y, _in_turn(y))
             for form, debias in enumerate(FORMS.values()):
                 value = moments.separation(debias)
                 into[form, :, i] = value, *jackknife(value, moments.leave_one_out(debias), scatter="symmetric").interval
@@ -133,10 +140,9 @@ def try_methods(cells: xr.Dataset, draws: int) -> xr.Dataset:
             draw = draws * cell["block"] + i
             x, y = drawn_features(population, n, draw)
             ends = []
-            for stratified in (False, True):
-                moments = GroupMoments(len(weights)).update(
-                    torch.tensor(x), torch.tensor(y), GroupAssigner(stratified=stratified)(torch.tensor(y))
-                )
+            for deal in (GroupAssigner(), _in_turn):
+                classes = torch.tensor(y)
+                moments = GroupMoments(len(weights)).update(torch.tensor(x), classes, deal(classes))
                 ends.append(jackknife(moments.separation(), moments.leave_one_out(), scatter="symmetric").interval)
             again = bootstrap(x, y, Stream.of("bootstrap", population, n, draw))
             ends.append(tuple(np.nanquantile(again, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])))

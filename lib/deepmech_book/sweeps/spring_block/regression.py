@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from deepmech.core.labels import over
 from deepmech.data import Data, load
 from deepmech.metrics.curvature import curvature
 from deepmech.metrics.separation import probe_error
-from deepmech.sweeps import Sweep, to_records
+from deepmech.sweeps import to_records
 from deepmech.trainers import MLP, Training
 from deepmech.trainers.engines.compiled.mlp import CompiledMLP
 from deepmech.trainers.specs import Member
@@ -32,35 +31,15 @@ REGIMES = {
 }
 
 
-def figure_s12(n_seeds: int = 10, epochs: int = 100, width: int = 100) -> Sweep:
-    """The three regimes of Fig. S12 and untrained networks, as a sweep over ``regime`` and ``seed``.
-
-    Examples
-    --------
-    >>> figure_s12(n_seeds=2).grid.shape
-    (4, 2)
-    """
-    return Sweep(
-        name="figure-S12-diabetes",
-        compute="spring_block.regression",
-        cells={"regime": over("regime", list(REGIMES)), "seed": over("seed", range(n_seeds))},
-        fixed={"regimes": REGIMES, "epochs": epochs, "width": width},
-        data=_data().fingerprint,
-    )
-
-
 @verification_policy()
 def train_regressions(cells: xr.Dataset, regimes: dict[str, dict[str, float]], epochs: int, width: int) -> xr.Dataset:
     """Train one network per cell; a cell holds ``regime``, a key of ``regimes``, and ``seed``.
 
-    Returns
-    -------
-    Dataset
-        Over ``cell``: ``load_curve`` over ``layer``, the error of a linear probe on the layer's features of the
-        training samples, in standard deviations of their targets; its ``curvature``; ``error`` over ``split``, the
-        network's own root mean squared error in the same unit; ``loss`` of the last epoch. NaN if it diverged.
+    Over ``cell``: ``load_curve`` over ``layer``, the error of a linear probe on the layer's features of the training
+    samples, in standard deviations of their targets; its ``curvature``; ``error`` over ``split``, the network's own
+    root mean squared error in the same unit; ``loss`` of the last epoch. nan if it diverged.
     """
-    data = _data()
+    data = standardised()
     shared = CompiledMLP.prepare(data, "float32")
     runs = []
     for cell in to_records(cells):
@@ -98,7 +77,7 @@ def _train(member: Member, data: Data, shared: dict[str, Any]) -> tuple[list[flo
     return [probe_error(layer, data.y_train) for layer in features], error, loss
 
 
-def _data() -> Data:
+def standardised() -> Data:
     """The Diabetes data with targets of mean 0 and standard deviation 1 over the training samples."""
     raw = load("diabetes")
     mean, deviation = raw.y_train.mean(), raw.y_train.std()

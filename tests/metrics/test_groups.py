@@ -1,4 +1,4 @@
-"""Laws of units and of scales: objects seen several times count as one, and standardised features have no scale."""
+"""Laws of groups: objects seen several times count as one."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,6 @@ import torch
 from example_networks import mlp
 from hypothesis import given
 from hypothesis import strategies as st
-from torch.utils.data import DataLoader
 
 from deepmech.core.estimates import jackknife
 from deepmech.core.random import Stream
@@ -33,9 +32,8 @@ def objects(draw, n=200, noise=0.0, truth=1.0, views=None, shares=EVEN):
     return torch.tensor(x), torch.tensor(y[unit]), unit
 
 
-def measured(x, y, units=None, groups=20, standardise=False, stratified=False):
-    group = GroupAssigner(groups, stratified)(y, units)
-    return GroupMoments(CLASSES, groups, units is not None, standardise).update(x, y, group)
+def measured(x, y, group=None):
+    return GroupMoments(CLASSES, 20, group is not None).update(x, y, GroupAssigner()(y, group))
 
 
 def interval(moments):
@@ -43,36 +41,34 @@ def interval(moments):
 
 
 @pytest.mark.parametrize("times", [2, 5])
-@pytest.mark.parametrize("stratified", [False, True])
-def test_objects_seen_several_times_count_once(times, stratified):
-    """With units everything is as if each had been seen once; without them intervals are too narrow, by the root."""
+def test_objects_seen_several_times_count_once(times):
+    """With groups everything is as if each had been seen once; without them intervals are too narrow, by the root."""
     narrow = []
     for draw in range(12):
         x, y, unit = objects(draw, views=1)
-        once = measured(x, y, unit, stratified=stratified)
+        once = measured(x, y, unit)
         again = [torch.tensor(x.numpy().repeat(times, 0)), y.repeat_interleave(times)]
-        more = measured(*again, unit.repeat(times), stratified=stratified)
+        more = measured(*again, unit.repeat(times))
         assert more.separation() == pytest.approx(once.separation(), abs=1e-9)
         np.testing.assert_allclose(more.leave_one_out(), once.leave_one_out(), atol=1e-9)
-        blind = measured(*again, stratified=stratified)
+        blind = measured(*again)
         narrow.append((interval(blind).high - interval(blind).low) / (interval(once).high - interval(once).low))
-    # Deals of twenty groups scatter: of a ratio by a fifth or so.
+    # Deals of twenty folds scatter: of a ratio by a fifth or so.
     assert np.mean(narrow) == pytest.approx(times**-0.5, rel=0.18)
 
 
-@pytest.mark.parametrize("standardise", [False, True])
-def test_units_of_single_samples_are_samples(standardise):
-    """Noise from sums of groups is that from samples, up to a small part of the interval."""
+def test_groups_of_single_samples_are_samples():
+    """Noise from sums of folds is that from samples, up to a small part of the interval."""
     for draw in range(10):
         x, y, unit = objects(draw, views=1)
-        found = interval(measured(x, y, unit, standardise=standardise))
-        known = data_separation(x / x.std(0) if standardise else x, y.numpy(), debias=True)
+        found = interval(measured(x, y, unit))
+        known = data_separation(x, y.numpy(), debias=True)
         assert abs(found.value - known) < 0.1 * (found.high - found.low)
 
 
 @pytest.mark.parametrize("noise", [0.0, 1.0])
 @pytest.mark.parametrize("n", [100, 400])
-def test_intervals_of_units_cover_and_debiased_separation_is_right_on_average(noise, n):
+def test_intervals_of_groups_cover_and_debiased_separation_is_right_on_average(noise, n):
     """However often each is seen, and however unlike its views are; shares of classes are unequal."""
     draws, hits, values = 150, np.zeros((2, 150)), np.empty((2, 150))
     for draw in range(draws):
@@ -104,37 +100,17 @@ def test_an_object_may_have_samples_of_every_class():
     assert abs(np.mean(values["units"]) - truth) < 4 * error < np.mean(values["samples"]) - truth
 
 
-@given(seeds, st.lists(st.integers(0, 90), max_size=5), st.booleans())
-def test_groups_of_units_do_not_mind_batches_and_no_unit_is_split(seed, cuts, stratified):
+@given(seeds, st.lists(st.integers(0, 90), max_size=5))
+def test_folds_do_not_mind_batches_and_no_group_is_split(seed, cuts):
     s = Stream.of("test deal of units", seed)
     unit = (30 * s.uniform("units", 0, 90)).astype(int)
     y = torch.tensor(unit % CLASSES)
     names = np.array([f"object {u}" for u in unit])
-    whole, deal = GroupAssigner(7, stratified)(y, unit), GroupAssigner(7, stratified)
+    whole, deal = GroupAssigner(7)(y, unit), GroupAssigner(7)
     parts = [deal(y[rows], names[rows]) for rows in np.split(np.arange(90), sorted(cuts))]
-    assert torch.equal(torch.cat(parts), whole) and deal.seen.sum() == len(np.unique(unit)) == len(deal.of_unit)
+    assert torch.equal(torch.cat(parts), whole) and deal.seen.sum() == len(np.unique(unit)) == len(deal.fold_of)
     for u in np.unique(unit):
         assert len(whole[torch.tensor(unit == u)].unique()) == 1
-
-
-@given(seeds, st.sampled_from([1e-6, 3.0, 1e6]), st.booleans(), st.booleans())
-def test_a_standardised_separation_does_not_see_the_scale_of_a_feature(seed, scale, by_units, debias):
-    x, y, unit = objects(seed, 80)
-    units = unit if by_units else None
-    usual = measured(x, y, units, standardise=True)
-    x[:, seed % D] *= scale
-    scaled = measured(x, y, units, standardise=True)
-    assert scaled.separation(debias) == pytest.approx(usual.separation(debias), abs=1e-6, nan_ok=True)
-    np.testing.assert_allclose(scaled.leave_one_out(debias), usual.leave_one_out(debias), atol=1e-6)
-    plain = data_separation(x / x.std(0, correction=0), y.numpy(), debias=False)
-    assert scaled.separation(False) == pytest.approx(plain, abs=1e-6)
-
-
-def test_a_feature_without_variance_counts_for_nothing_when_standardised():
-    x, y, _ = objects(0)
-    more = torch.cat([x, torch.full((len(x), 3), 7.0, dtype=x.dtype)], 1)
-    assert measured(more, y, standardise=True).separation() == measured(x, y, standardise=True).separation()
-    assert np.isnan(measured(more[:, D:], y, standardise=True).separation(False))
 
 
 # --- curves -----------------------------------------------------------------------------------------------------------
@@ -144,14 +120,11 @@ X, Y = torch.cat([X, X[:, :2]], 1).float(), Y.numpy()
 NAMES = np.array([f"object {u}" for u in U])
 BATCHES = [(X[i : i + 40], torch.tensor(Y[i : i + 40]), torch.tensor(U[i : i + 40])) for i in range(0, len(Y), 40)]
 SOURCES = {
-    "arrays": ((X, Y), {"units": U}),
-    "words": ((X, Y), {"units": NAMES}),
-    "list": ((X, Y), {"units": NAMES.tolist()}),
-    "by name": (({"input": X, "y": Y, "patient": U},), {"units": "patient"}),
-    "batches": ((BATCHES,), {"units": 2}),
-    "batches from behind": ((BATCHES,), {"units": -1, "y": 1}),
-    "dicts": (([{"input": x, "y": y, "patient": u} for x, y, u in BATCHES],), {"units": "patient"}),
-    "loader": ((DataLoader([(X[i], Y[i], NAMES[i]) for i in range(len(Y))], batch_size=40),), {"units": 2}),
+    "arrays": ((X, Y), {"groups": U}),
+    "words": ((X, Y), {"groups": NAMES}),
+    "list": ((X, Y), {"groups": NAMES.tolist()}),
+    "by name": (({"input": X, "y": Y, "patient": U},), {"groups": "patient"}),
+    "dicts": (([{"input": x, "y": y, "patient": u} for x, y, u in BATCHES],), {"groups": "patient"}),
 }
 
 
@@ -160,40 +133,40 @@ def net(seed=0):
 
 
 @pytest.mark.parametrize("name", SOURCES)
-def test_units_come_in_any_source(name):
+def test_groups_come_in_any_source(name):
     source, how = SOURCES[name]
-    curve, expected = load_curve(net(), *source, **how), load_curve(net(), X, Y, units=U)
+    curve, expected = load_curve(net(), *source, **how), load_curve(net(), X, Y, groups=U)
     np.testing.assert_allclose(curve, expected, atol=1e-5)
     np.testing.assert_allclose(leave_one_out(curve), leave_one_out(expected), atol=1e-5)
-    assert curve.attrs["n_units"] == 120 and (estimate(curve).low < curve).all()
+    assert curve.attrs["n_groups"] == 120 and (estimate(curve).low < curve).all()
     assert curve.attrs["ceiling"] < load_curve(net(), X, Y).attrs["ceiling"]
 
 
-def test_units_drawn_with_their_samples():
-    some = load_curve(net(), X, Y, units=U, n_samples=150)
-    assert some.attrs["taken"] == f"drawn from {len(Y)}" and 60 < some.attrs["n_units"] < 120
+def test_groups_are_drawn_with_their_samples():
+    some = load_curve(net(), X, Y, groups=U, n_samples=150)
+    assert some.attrs["taken"] == f"drawn from {len(Y)}" and 60 < some.attrs["n_groups"] < 120
 
 
-def test_curves_of_other_units_are_not_paired():
-    curves = {"a": load_curve(net(), X, Y, units=U), "b": load_curve(net(1), X, Y, units=U)}
+def test_curves_of_other_groups_are_not_paired():
+    curves = {"a": load_curve(net(), X, Y, groups=U), "b": load_curve(net(1), X, Y, groups=U)}
     assert compare(curves).attrs["paired"] == 1
     assert compare(curves | {"b": load_curve(net(1), X, Y)}).attrs["paired"] == 0
     with pytest.raises(ValueError, match="in the same way"):
-        compare(curves | {"b": load_curve(net(1), X, Y, units=U, standardise=True)})
+        compare(curves | {"b": load_curve(net(1), X, Y, groups=U, debias=False)})
 
 
 @pytest.mark.parametrize(
     ("source", "how", "words"),
     [
-        ((X, Y), {"units": U[:-1]}, f"{len(U) - 1} units of {len(U)} samples"),
-        ((X, Y), {"units": U + 0.5}, "units have type float64"),
-        ((X, Y), {"units": X}, "units has shape"),
-        ((BATCHES,), {"units": U}, "units is a ndarray, but x is a list, whose batches hold"),
-        ((BATCHES,), {"units": "patient"}, "units = 'patient': must be the name or the number"),
-        (([(x, y, u[:-1]) for x, y, u in BATCHES],), {"units": 2}, "39 units of 40 samples"),
-        ((X, Y), {"units": U, "groups": 1}, "units: sampling noise is then taken from groups; give groups=20"),
-        ((X, Y), {"standardise": True, "groups": 1}, "standardise = True: .* give groups=20"),
-        ((X, Y), {"standardise": True, "metric": "D_hat"}, "standardise = True: must be False for D̂"),
+        ((X, Y), {"groups": U[:-1]}, f"{len(U) - 1} groups of {len(U)} samples"),
+        ((X, Y), {"groups": U + 0.5}, "groups has type float64"),
+        ((X, Y), {"groups": X}, "groups has shape"),
+        ((X, Y), {"groups": 20}, "groups = 20: must be the object of each sample; n_folds=20 deals samples"),
+        ((BATCHES,), {"groups": U}, "groups = .*: must be the name of their entry in batches that are dicts"),
+        ((BATCHES,), {"groups": "patient"}, r"a batch is a tuple: let it be \(x, y\), or a dict if entries have names"),
+        (([{"input": X, "y": Y}],), {"groups": "patient"}, "no 'patient' among input, y: name the entry.*groups='…'"),
+        (([{"input": x, "y": y, "u": u[:-1]} for x, y, u in BATCHES],), {"groups": "u"}, "39 groups of 40 samples"),
+        ((X, Y), {"groups": U, "n_folds": 1}, "n_folds = 1: must be two or more, since sampling noise of groups"),
     ],
 )
 def test_what_cannot_be_is_named_with_the_remedy(source, how, words):
@@ -201,13 +174,13 @@ def test_what_cannot_be_is_named_with_the_remedy(source, how, words):
         load_curve(net(), *source, **how)
 
 
-def test_units_are_given_with_all_samples_or_with_none():
-    metric = LoadCurve(net()).update(X, Y, units=U)
-    with pytest.raises(ValueError, match="units of some samples only"):
+def test_groups_are_given_with_all_samples_or_with_none():
+    metric = LoadCurve(net()).update(X, Y, groups=U)
+    with pytest.raises(ValueError, match="groups of some samples only"):
         metric.update(X, Y)
 
 
-def test_one_feature_that_carries_a_layer_is_reported_and_standardising_counts_all_alike():
+def test_one_feature_that_carries_a_layer_is_reported_and_a_pool_counts_all_alike():
     """A feature of size 1e6 has all of the variance; D is then D of it."""
     s = Stream.of("test one large feature", 0)
     y = np.arange(400) % CLASSES
@@ -220,6 +193,7 @@ def test_one_feature_that_carries_a_layer_is_reported_and_standardising_counts_a
     large = load_curve(model, x, y, layers)
     assert (large.largest_share > 0.99).all() and interpret(large).dominated == tuple(layers)
     assert "One feature has more than half of the variance at 'input', '1'" in str(interpret(large))
-    alike = load_curve(model, x, y, layers, standardise=True)
-    assert abs(alike - load_curve(model, x[:, np.arange(12) != 3], y, layers, standardise=True)).max() < 0.4
-    assert not interpret(alike).dominated and alike.attrs["standardised"] == 1
+    how = {"layers": layers, "pool": lambda h: h / h.std(0)}
+    alike = load_curve(model, x, y, **how)
+    assert abs(alike - load_curve(model, x[:, np.arange(12) != 3], y, **how)).max() < 0.4
+    assert not interpret(alike).dominated
