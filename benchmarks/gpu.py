@@ -44,7 +44,8 @@ from deepmech.core.random import Stream  # noqa: E402
 from deepmech.data import load  # noqa: E402
 from deepmech.sweeps import Sweep  # noqa: E402
 from deepmech.sweeps import load as load_sweep  # noqa: E402
-from deepmech.sweeps.run import chunks_of, compute_chunk, missing, open_store  # noqa: E402
+from deepmech.sweeps.run import chunks_of, compute_chunk, missing  # noqa: E402
+from deepmech.sweeps.store import Store  # noqa: E402
 from deepmech.trainers import CNN, MLP, Training, train  # noqa: E402
 from deepmech.trainers.engines.compiled.langevin import initial, layer_sizes, n_weights  # noqa: E402
 from deepmech.trainers.engines.torch_walk import TorchWalk  # noqa: E402
@@ -293,17 +294,17 @@ def make(sweeps: Iterator[Sweep], folder: Path, until: float, out: Path) -> list
     """Compute chunk after chunk until the clock says ``until``; ship what is whole. One row per sweep."""
     rows, room = [], FILES - 2  # beside the report and what is not whole
     for sweep in sweeps:
-        store = open_store(sweep, folder / f"{sweep.name}-{sweep.key}-{sweep.code}")
-        store.require_code(sweep.code)
+        store = Store(folder / f"{sweep.name}-{sweep.key}-{sweep.code}", sweep)
         failure, size = "", 1
-        while (todo := missing(sweep, store.read())) and size and time.time() < until and not failure:
-            indices, began = chunks_of(todo, size)[0], time.time()
-            outcome = compute_chunk(sweep, indices)
-            if outcome.dataset is None:
-                failure = outcome.traceback.strip().splitlines()[-1]
-            else:
-                store.write(outcome.dataset)
-            size = _chunk(len(indices), time.time() - began, until - time.time())
+        with store.locked():
+            while (todo := missing(sweep, store.read())) and size and time.time() < until and not failure:
+                indices, began = chunks_of(todo, size)[0], time.time()
+                outcome = compute_chunk(sweep, indices)
+                if outcome.dataset is None:
+                    failure = outcome.traceback.strip().splitlines()[-1]
+                else:
+                    store.write(outcome.dataset)
+                size = _chunk(len(indices), time.time() - began, until - time.time())
         row = {"sweep": sweep.name, "cells": sweep.n_cells, "left": len(todo), "failed": failure}
         if not todo and room:
             path = publish(load_sweep(sweep, store.path), out)

@@ -18,7 +18,6 @@ const ANSWERS = [
   [/download|slides|svg\b/, "howto", "#take-a-figure-with-me", "How do I take a figure with me?"],
   [/seeds?$/, "papermill", "", "With parameters of your own"],
   [/^fig(ure|\.)? ?s?\d/, "generated/papers", "", "Figures of the papers, and the page of each"],
-  [/^eq(uation|\.)? ?\d/, "generated/formulas", "", "Equations, and what computes them"],
   [/how long|minutes|hours/, "short_path", "", "The short path: pages and minutes"],
   [/exercise|solution|course|lecture/, "teach", "", "Teach it: lectures and exercises"],
   [/cifar|photograph/, "generated/glass/cifar", "", "Photographs: the second data set of paper C"],

@@ -85,16 +85,6 @@ def chains(
     return xr.Dataset({"load_curve": load, "position": 1 - load})
 
 
-def shuffled(rng: np.random.Generator, runs: xr.Dataset, dim: str, alone: Sequence[str] = ()) -> xr.Dataset:
-    """The same runs with those along ``dim`` dealt anew to its labels, in each row of ``alone`` by itself."""
-    if alone:
-        first, *rest = alone
-        rows = [shuffled(rng, runs.isel({first: [i]}), dim, rest) for i in range(runs.sizes[first])]
-        return xr.concat(rows, first)
-    order = rng.permutation(runs.sizes[dim])
-    return runs.isel({dim: order}).assign_coords({dim: runs[dim].values})
-
-
 def springs(
     rng: np.random.Generator, step: xr.DataArray, *, n_blocks: int = 7, n_runs: int = 40, scatter: float = 5e-4
 ) -> xr.Dataset:

@@ -1,6 +1,5 @@
 """The registry's tables are whole: sections and figures beside their pages."""
 
-import pkgutil
 import re
 
 import pytest
@@ -8,13 +7,11 @@ import pytest
 from deepmech_book.build import verdicts
 from deepmech_book.build.sources import Checkout
 from deepmech_book.claims import claim, claims, figures
-from deepmech_book.claims.citations import citations
 from deepmech_book.claims.display import badge
 from deepmech_book.claims.registry import Section, sections
 from deepmech_book.claims.rules import FAILS, HOLDS
 from deepmech_book.claims.tables import (
     Finding,
-    equations_markdown,
     findings,
     findings_markdown,
     papers_markdown,
@@ -55,19 +52,6 @@ def test_the_papers_have_every_section_and_every_figure_once():
 def test_a_section_has_pages_or_a_reason(make, told):
     with pytest.raises(ValueError, match=told):
         make()
-
-
-def test_equations_are_listed_with_the_objects_whose_documentation_cites_them():
-    found = citations()
-    assert "deepmech.simulators.spring_block.chain.averaged_friction_force" in found["A"]["", 8]
-    assert "deepmech.metrics.elasticity.tail_index" in found["B"]["D", 19]
-    assert "deepmech.simulators.brownian.well_overlap" in found["C"]["F", 6]
-    assert all(pkgutil.resolve_name(name).__doc__ for of in found.values() for names in of.values() for name in names)
-    rows = [r for r in equations_markdown(lambda name, words: f"[{words}]({name})").splitlines() if r[:1] == "|"]
-    assert len(rows) == sum(map(len, found.values())) + 6 and {r.count("|") for r in rows} == {5}
-    (overlap,) = [r for r in rows if r.startswith("| F6 |")]
-    assert "[simulators.brownian.well_overlap](deepmech.simulators.brownian.well_overlap)" in overlap
-    assert r"\operatorname{erf}" in overlap
 
 
 TABLE = verdicts.read(Checkout.find().book / verdicts.FILE)

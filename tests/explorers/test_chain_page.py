@@ -6,21 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from explorer_pages import handle_at, numbers, preset, resize, step, tap
+from explorer_pages import handle_at, numbers, resize, step, tap
 
 from deepmech.metrics.curvature import curvature
 from deepmech.simulators.spring_block import Chain, equilibrium
 from deepmech_book import explorers
-
-
-def test_three_settings_give_three_regimes(visit: Any, still: Any) -> None:
-    page = visit().open(still("chain"))
-    for name, curve in {"Lazy": "concave", "Balanced": "linear", "Over-noisy": "convex"}.items():
-        preset(page, name)
-        step(page, 60)
-        assert page.inner_text(".state strong") == name
-        assert curve in page.inner_text(".state span")
-        assert name in page.inner_text("[role=status]") and "Time 60" in page.inner_text("[role=status]")
 
 
 def test_as_many_blocks_as_asked_for(visit: Any, still: Any) -> None:

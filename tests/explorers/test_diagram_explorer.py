@@ -9,10 +9,9 @@ import pytest
 import traitlets
 from explorer_pages import handle_at, sent, tap, unpacked
 
-from deepmech.metrics.curvature import curvature
 from deepmech_book import explorers
-from deepmech_book.analysis.spring_block import chains
 from deepmech_book.explorers.diagram import SOURCES, STEPS, diagram, diagram_page
+from deepmech_book.spring_block import chains
 from deepmech_book.sweeps.shipped import result
 from deepmech_book.sweeps.spring_block import networks
 
@@ -38,8 +37,6 @@ def test_rows_and_columns_lie_as_in_the_paper() -> None:
     assert fig_1d.batch_size.values.tolist() == sorted(ships.batch_size.values) and fig_1d.slope.values[0] == 1.0
     chain = diagram("chain")
     assert chain.noise.values[0] == chains.DIAGRAMS["A.3"].noise_range and chain.friction_right.values[0] == 0
-    again = curvature(chain["load_curve"], dim="layer")
-    np.testing.assert_allclose(chain["curvature"], again, atol=1e-12)
 
 
 def test_keys_point_at_cells_and_their_numbers_are_the_results(visit: Any, still: Any) -> None:

@@ -79,10 +79,11 @@ def test_phases_are_named_on_cells_of_their_sign_and_only_where_there_is_room():
 def test_diagrams_side_by_side_share_one_scale():
     load, c = field()
     one = xr.Dataset({"load_curve": load, "curvature": c}).transpose("eps", "mu", "block")
-    fig = figures.phases({"weak": 0.5 * one, "strong": one}, **say).render()
+    fig = figures.phases({"weak": 0.5 * one, "strong": one}, {"lazy": (0.8, 0.8)}, **say).render()
     weak, strong = (next(iter(ax.collections)) for ax in fig.axes[:2])
     assert weak.norm.vmin == strong.norm.vmin == -1 and weak.norm.vmax == strong.norm.vmax == 1
     assert len(fig.axes) == 3 and fig.axes[1].get_ylabel() == ""
+    assert [[text.get_text() for text in ax.texts] for ax in fig.axes[:2]] == [["lazy"], ["lazy"]]
 
 
 def test_boundary_at_its_data_coordinates_on_uneven_axes():

@@ -5,8 +5,8 @@ import xarray as xr
 from runs_spring_block import springs
 
 from deepmech import Chain, over, simulate
-from deepmech_book.analysis.spring_block.chains import mean_step
 from deepmech_book.spring_block import equilibria
+from deepmech_book.spring_block.chains import mean_step
 from pairs import Page
 
 page = Page("spring_block/equilibria")

@@ -8,8 +8,8 @@ import xarray as xr
 from runs_spring_block import springs
 
 from deepmech import curvature, over, simulate
-from deepmech_book.analysis.spring_block.chains import DIAGRAMS
 from deepmech_book.spring_block import phase_diagram
+from deepmech_book.spring_block.chains import DIAGRAMS
 from deepmech_book.spring_block.phase_diagram import LEFT
 from pairs import Page
 

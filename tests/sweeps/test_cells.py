@@ -39,7 +39,7 @@ SWEEPS = [
     networks.figure_1(
         "dropout", TINY, (0.0, 0.2), [0.0, 0.5], 2, network={"width": 12, "depth": 4}, training={"epochs": 4}
     ),
-    in_time.regimes(TINY, n_seeds=2, epochs=3, n_records=2, width=12),
+    springs.experiment("figure-4", {"seed": range(2)}, data=TINY, epochs=3, n_records=2, width=12),
     in_time.on_both_sets(TINY, [1e-3, 1e-2], width=12, n_seeds=2, epochs=3),
     springs.experiment("figure-5a", {"seed": range(2)}, small=0.1, duration=1.0, large_steps=5, n=10),
     springs.experiment("noise-by-layer", {"slope": [0.4], "seed": [0]}, data=FEW, at=[0, 1], n_draws=2),
@@ -47,7 +47,9 @@ SWEEPS = [
     trials.trials(
         "small", label_error=[0.0, 0.5], per_class=12, n_trials=10, iterations=40, thin=20, coarse=20, n_checks=1
     ),
-    walks.phase_sweep("regularised", GLASS, [1.0, 0.0], 2, steps=60, waiting=[10, 30], preparation=BRIEF, width=4),
+    walks.phase_sweep(
+        "regularised", "digits", [1.0, 0.0], 2, n_data=200, steps=60, waiting=[10, 30], preparation=BRIEF, width=4
+    ),
     Sweep("landscapes", SURVEY, {"system": over("system", list(LANDSCAPES["networks"])), "seed": over("seed", [0, 1])},
           LANDSCAPES),
     *(

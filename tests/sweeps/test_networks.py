@@ -172,7 +172,7 @@ def test_orthonormal_data_are_white_and_differ_between_seeds():
 
 
 def test_regimes_and_both_sets_keep_their_records_and_labels():
-    regimes = run(in_time.regimes(TINY, n_seeds=2, epochs=5, n_records=3, width=12))
+    regimes = run(experiment("figure-4", {"seed": range(2)}, data=TINY, epochs=5, n_records=3, width=12))
     assert dict(regimes["load_curve"].sizes) == {"regime": 3, "seed": 2, "at_epoch": 3, "layer": 8}
     assert regimes.at_epoch.values.tolist() == [1, 3, 5]
     np.testing.assert_array_equal(regimes.curvature, curvature(regimes["load_curve"].isel(at_epoch=-1), "layer"))

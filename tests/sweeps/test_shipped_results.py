@@ -13,7 +13,7 @@ from deepmech.sweeps import sweep_of
 from deepmech.sweeps.store import read_netcdf
 from deepmech_book.cells import CELLS
 from deepmech_book.glass import phases
-from deepmech_book.sweeps import record
+from deepmech_book.sweeps import shipped
 from deepmech_book.sweeps.glass import walks
 from deepmech_book.sweeps.policy import CellFunction
 from deepmech_book.sweeps.shipped import filename
@@ -30,7 +30,7 @@ def test_something_ships():
 
 @pytest.mark.parametrize("path", RESULTS, ids=lambda p: p.stem)
 def test_shipped_results_are_whole_say_where_they_come_from_and_were_recomputed(path):
-    result, entry = read_netcdf(path), record.read_entry(path)
+    result, entry = read_netcdf(path), shipped.read_entry(path)
     sweep = sweep_of(result)
     assert path.name == f"{sweep.name}-{sweep.key}.nc"
     assert tuple(result.sizes[d] for d in sweep.grid.dims) == sweep.grid.shape
@@ -61,7 +61,7 @@ def test_every_function_that_computes_cells_has_one_name():
 
 
 def test_the_record_is_of_files_that_are_there():
-    assert set(record.read_record(RESULTS[0].parent)) == {path.name for path in RESULTS}
+    assert set(shipped.read_record(RESULTS[0].parent)) == {path.name for path in RESULTS}
 
 
 def test_panels_that_share_an_experiment_hold_the_same_networks():

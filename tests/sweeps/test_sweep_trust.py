@@ -17,11 +17,10 @@ from hypothesis import strategies as st
 
 from deepmech import over
 from deepmech.cli import main
-from deepmech.sweeps import Sweep, load, run, sweep_at, sweep_of
-from deepmech.sweeps.store import Store, read_netcdf, write_netcdf
+from deepmech.sweeps import Sweep, load, run, sweep_of
+from deepmech.sweeps.store import Store, read_netcdf, sweep_at, to_netcdf
 from deepmech_book.cells import CELLS
-from deepmech_book.sweeps.record import add_entry
-from deepmech_book.sweeps.shipped import publish, result
+from deepmech_book.sweeps.shipped import add_entry, publish, result
 from deepmech_book.sweeps.verification import compare, verify
 
 MARK = "ran"
@@ -63,17 +62,14 @@ def forged(place: Path, compute: str) -> tuple[Path, Path]:
     named = replace(sweep, compute=compute)
     numbers = xr.Dataset({"y": ("cell", [2.0, 4.0]), "diverged": ("cell", [False, False])})
     store = place / "store"
-    store.mkdir()
-    manifest = {"key": named.key, "code": "", "sweep": named.to_json()}
-    (store / "manifest.json").write_text(json.dumps(manifest))
-    chunk = numbers.assign_coords(cell=[0, 1]).assign_attrs(code="", versions="", machine="")
-    Store(store, named.key, named.n_cells).write(chunk)
+    with Store(store, named).locked():
+        Store(store, named).write(numbers.assign_coords(cell=[0, 1]).assign_attrs(code="", versions="", machine=""))
     whole = numbers.rename(cell="x").assign_coords(x=[1.0, 2.0])
     whole.attrs = {"spec": json.dumps(named.to_json()), "sweep": "powers", "sweep_key": named.key, "data": ""}
     whole.attrs |= {"seed": "none", "device": "cpu", "dtype": "float64", "wall_seconds": 0.1, "chunks": 1}
     whole.attrs |= {"machine": "one", "versions": "1"}
     file = place / "results" / f"powers-{named.key}.nc"
-    write_netcdf(whole, file)
+    file.write_bytes(to_netcdf(whole))
     add_entry(file, whole, 2)
     return file, store
 

@@ -188,10 +188,19 @@ class GroupMoments:
             raise ValueError(f"features have {x.shape[1]} columns{before}")
         if not length:
             self.count, self.square = self.count.to(x.device), self.square.to(x.device)
+            self._check_memory(x.shape[1])
             self.anchor = x.new_zeros(self.n_classes, x.shape[1])
             self.coarsen()
             self.sum = x.new_zeros(self.n_folds, *self.anchor.shape)
             self.feature_square = x.new_zeros(self.n_folds, x.shape[1])
+
+    def _check_memory(self, length: int) -> None:
+        needed = 40.0 * self.n_classes * length  # of anchors, sums and means
+        if needed > specs.total_memory():
+            raise ValueError(
+                f"sums of {self.n_classes} classes of {length} features take {needed / 2**30:.3g} GiB, more than this "
+                "machine has: average over positions, pool=mean_pool"
+            )
 
     def _in_range(self, x: torch.Tensor, largest: float) -> torch.Tensor:
         """Features, and all sums so far, in a precision and on a scale in which their squares are numbers."""
@@ -213,6 +222,7 @@ class GroupMoments:
         more = n_classes - self.n_classes
         if more > 0:
             self.n_classes = n_classes
+            self._check_memory(self.anchor.shape[1])
             self.count, self.square = (torch.nn.functional.pad(t, (0, more)) for t in (self.count, self.square))
             self.anchor = torch.nn.functional.pad(self.anchor, (0, 0, 0, more))
             self.coarsen()

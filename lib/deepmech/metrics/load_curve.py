@@ -39,12 +39,11 @@ from deepmech.metrics.layers import (
     select_layers,
     tensors_in,
 )
-from deepmech.metrics.separation import ClassMoments, Metric, require_finite, separation_ceiling
+from deepmech.metrics.separation import ClassMoments, Metric, MetricFunction, require_finite, separation_ceiling
 
 __all__ = ["LoadCurve", "PartialWarning", "load_curve", "masked_mean_pool", "mean_pool", "predicted_labels"]
 
 Pool = Callable[..., torch.Tensor]
-MetricFunction = Callable[[np.ndarray, np.ndarray], float]
 
 #: Name and ``long_name`` of the result.
 _ATTRS = {
@@ -138,9 +137,8 @@ def load_curve(
         ``layers_are`` and ``left_out``. What is called several times in a pass is several layers: ``"act:1"``,
         ``"act:2"``, … in the order of calls.
     metric : str or function
-        ``"D"``, ``"D_hat"``, or a function of a layer's features (n, d) and class numbers (n,) to a number, such as
-        ``lambda x, y: nearest_neighbour_error(x, y)``; for it the features of all samples are kept, and it is computed
-        once more without each fold.
+        ``"D"``, ``"D_hat"``, or a function of a layer's features (n, d) and class numbers (n,) to a number. For it the
+        features of all samples are kept, and it is computed once more without each fold.
     batch_size : int
         Samples per forward pass; changes memory and rounding only. A loader has its own.
     pool : callable, optional

@@ -33,6 +33,7 @@ deep end of a load curve most, a straight curve looks convex.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
@@ -41,7 +42,7 @@ import torch
 from deepmech.core import specs
 
 __all__ = [
-    "RANK_TOLERANCE", "ClassMoments", "Metric", "NotFiniteError", "as_tensor", "class_labels",
+    "RANK_TOLERANCE", "ClassMoments", "Metric", "MetricFunction", "NotFiniteError", "as_tensor", "class_labels",
     "data_separation", "debiased", "probe_error", "real_numbers", "require_classes", "require_finite",
     "separation_ceiling",
 ]  # fmt: skip
@@ -98,6 +99,8 @@ def data_separation(
 
 
 Metric = Literal["D", "D_hat"]
+#: What a layer's features (n, units) and labels (n,) tell, as one number.
+MetricFunction = Callable[[np.ndarray, np.ndarray], float]
 
 # Directions whose between-class variance is below the square of this, relative to the largest, are taken as absent from
 # the range of the between-class covariance: double precision cannot tell them from zero when the matrix is formed.

@@ -186,7 +186,7 @@ class Sweep(Spec):
         try:
             mine = {k: self.cells[k].sel({d: v[d] for d in v.dims}) for k, v in other.cells.items()}
             return canonical_text(mine) == canonical_text(dict(other.cells))
-        except KeyError:  # a label or a dimension that is not here
+        except (KeyError, IndexError):  # a label or a dimension that is not here; booleans among labels
             return False
 
     def to_json(self) -> dict[str, Any]:

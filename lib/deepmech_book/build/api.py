@@ -1,4 +1,4 @@
-"""The library's reference: one page a package, which Sphinx makes of the docstrings; and links to it."""
+"""The library's reference: one page a package, which Sphinx makes of the docstrings."""
 
 from __future__ import annotations
 
@@ -82,19 +82,6 @@ Everything, package by package, each module with its source to take away:
 
 {packages}
 """
-
-
-@cache
-def known(name: str) -> bool:
-    """Whether the reference has an entry for the object of this full name."""
-    shown = {module for package in PACKAGES for module in modules(package)}
-    above = {name.rpartition(".")[0], name.rsplit(".", 2)[0]}  # of an object, or of a method of one
-    return not _inside(name) and bool(shown & above)
-
-
-def entry(name: str, words: str) -> str | None:
-    """A link to the entry of an object, in MyST markdown; None if it has none."""
-    return f"{{py:obj}}`{words} <{name}>`" if known(name) else None
 
 
 @cache

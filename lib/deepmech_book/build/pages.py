@@ -7,7 +7,6 @@ import json
 import re
 from typing import Any
 
-from deepmech_book.build import api
 from deepmech_book.build.sources import PageRun, format_duration
 from deepmech_book.claims import PAPERS, tables
 
@@ -64,31 +63,21 @@ All rows of the claims, with every digit: {{download}}`CSV <scoreboard.csv>`, {{
 
 <script src="../_static/scoreboard.js"></script>
 """  # the script's address is that of the page in the site
-FORMULAS = """\
-The numbered equations of the three papers that the library computes, as they are printed, and the objects in the
-library whose documentation cites them. Symbols are those of each paper. Where we depart from the print, the pages of
-errata say why.
-
-{}"""
 PAPER_AND_BOOK = """\
 Every section and every figure of the three papers, main text and supplements, and the pages of this book that are about
-it. The numbered equations stand under {{doc}}`/generated/formulas`.
+it.
 
 {}"""
 
 
-def claims_pages(
-    records: list[dict[str, Any]], profile: str, titles: dict[str, str], reference: bool
-) -> dict[str, str]:
-    """The pages of tables by file name, from what the notebooks showed; equations link to the ``reference``.
+def claims_pages(records: list[dict[str, Any]], profile: str, titles: dict[str, str]) -> dict[str, str]:
+    """The pages of tables by file name, from what the notebooks showed.
 
     With them go the rows of the scoreboard as CSV and as JSON.
     """
     rows = tables.scoreboard_rows(records)
-    entry = api.entry if reference else lambda name, words: None
     filled = {
         "scoreboard": ("Scoreboard", SCOREBOARD, tables.scoreboard_markdown(records, profile, titles)),
-        "formulas": ("Equations", FORMULAS, tables.equations_markdown(entry)),
         "papers": ("Paper and book", PAPER_AND_BOOK, tables.papers_markdown(titles)),
     }
     # Tables need the width of the page's own contents.

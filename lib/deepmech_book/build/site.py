@@ -114,7 +114,7 @@ def build(
     shutil.copytree(work / "_build" / "html", new)
     write_whole(kept, like)
     _lighten(new)
-    keys.note_contents(new, of)
+    keys.write_manifest(new, of)
     try:
         keys.remove(checkout.html)
         checkout.html.parent.mkdir(exist_ok=True)
@@ -242,8 +242,7 @@ def _made_of(
     """What the build writes for a site, by file name; a digest of that and of all else that a site is made of; and one
     of all of it but pages. The status page is not there, which tells how the last build went, nor are the library's
     reference and what opens the book, which follow from the library and its results."""
-    reference = _has_reference(checkout)
-    made = pages.claims_pages(records, profile, {s.name: s.source.title for s in ready}, reference)
+    made = pages.claims_pages(records, profile, {s.name: s.source.title for s in ready})
     made |= pages.pieces(ready, records) | {"gallery.md": gallery.page(ready, checkout.toc)}
     made |= {f"{s.name}.ipynb": _printable(s) for s in ready}
     names = {s.name for s in ready}
@@ -264,14 +263,14 @@ def _has_reference(checkout: Checkout) -> bool:
 
 def _not_ours(html: Path) -> str:
     """What stands in the place of the next site and was not made for the last one, in words; empty if nothing does."""
-    listed = {} if html.is_symlink() else keys.wrote(html)
-    strange = [f"/{name}" for name in keys.contents(html) if name not in listed] if listed else [""]
+    listed = {} if html.is_symlink() else keys.read_manifest(html)
+    strange = [f"/{name}" for name in keys.file_digests(html) if name not in listed] if listed else [""]
     return f"book/_build/html{strange[0]} was not made by deepmech book" if strange else ""
 
 
 def _is(html: Path, of: str) -> bool:
     """Whether a site is there that was made of this, and no file of it was edited, lost or added."""
-    return keys.wrote(html) == {"": of, **keys.contents(html)}
+    return keys.read_manifest(html) == {"": of, **keys.file_digests(html)}
 
 
 def _config(checkout: Checkout, partial: bool) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 from sphinx_external_toc.parsing import parse_toc_data
 
 PROFILES = ("quick", "laptop", "paper")
-MADE_PAGES = ("status", "scoreboard", "papers", "formulas", "gallery")
+MADE_PAGES = ("status", "scoreboard", "papers", "gallery")
 REFERENCE = "api/"
 #: Parameters that say which, not how many: they may be 0.
 NAMES = ("number", "seed")

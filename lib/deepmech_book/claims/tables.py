@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from html import escape
-from importlib.resources import files
 from string import Formatter
 from types import SimpleNamespace
 from typing import Any
@@ -21,7 +20,6 @@ import numpy as np
 import pandas as pd
 
 from deepmech_book.claims import registry
-from deepmech_book.claims.citations import citations
 from deepmech_book.claims.display import (
     ABSENT,
     LOOKS,
@@ -72,10 +70,9 @@ def page_link(page: str, pages: Pages) -> str:
     return f"{{doc}}`/generated/{page}`" if "/" in page else f"{{doc}}`/{page}`"
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]], first: str = "---") -> list[str]:
-    """The lines of a table; ``first`` is the rule below its first column."""
-    rule = f"|{'|'.join([first, *['---'] * (len(head) - 1)])}|"
-    return [f"| {' | '.join(head)} |", rule, *(f"| {' | '.join(map(cell, row))} |" for row in rows)]
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """The lines of a table."""
+    return [f"| {' | '.join(head)} |", f"{'|---' * len(head)}|", *(f"| {' | '.join(map(cell, row))} |" for row in rows)]
 
 
 def _by_paper(lines: Callable[[str], list[str]]) -> str:
@@ -85,30 +82,6 @@ def _by_paper(lines: Callable[[str], list[str]]) -> str:
 
 def _of(paper: str, entries: Iterable[Any]) -> list[Any]:
     return [one for one in entries if one.paper == paper]
-
-
-def equations_markdown(entry: Callable[[str, str], str | None]) -> str:
-    """The equations that the library cites, as they are printed (``equations.yml``); ``entry`` makes a link to an
-    object of the library, given its name and the words to show, or None if there is nothing to link to."""
-
-    def linked(name: str) -> str:
-        words = name.removeprefix("deepmech.")
-        return entry(name, words) or f"`{words}`"
-
-    def lines(paper: str) -> list[str]:
-        dot = "" if paper == "C" else "."  # as the paper writes F6
-        by_number = {f"{letter}{dot if letter else ''}{n}": names for (letter, n), names in cited[paper].items()}
-        if apart := printed[paper].keys() ^ by_number.keys():
-            raise ValueError(f"equations.yml and docstrings differ in paper {paper}: {', '.join(sorted(apart))}")
-        rows = (
-            (number, printed[paper][number][0], f"${printed[paper][number][1]}$", "<br>".join(map(linked, names)))
-            for number, names in by_number.items()
-        )
-        return _table(("Eq.", "what it is", "in print", "object in the library"), rows, "--:")
-
-    printed = registry.written(files(__package__).joinpath("equations.yml").read_text(encoding="utf-8"))
-    cited = citations()
-    return _by_paper(lines)
 
 
 def papers_markdown(pages: Pages) -> str:

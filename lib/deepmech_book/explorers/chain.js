@@ -2,7 +2,7 @@
 
 import { button, digits, figure, guess, help, key } from "./controls.js";
 import { ChainDrawing, shade } from "./chain_drawing.js";
-import { html, number, path, set, svg, symbol, symbolText } from "./dom.js";
+import { html, number, path, set, snap, svg, symbol, symbolText } from "./dom.js";
 import { LinePlot } from "./line_plot.js";
 import { Plane } from "./plane.js";
 import { Player } from "./player.js";
@@ -140,8 +140,8 @@ class Explorer extends Player {
   hide() {
     const values = { running: false };
     for (const name of ["friction_right", "friction_left", "noise"]) {
-      const [low, high, step] = this.ranges[name];
-      values[name] = Number((Math.round((low + Math.random() * (high - low)) / step) * step).toFixed(6));
+      const [low, high] = this.ranges[name];
+      values[name] = snap(low + Math.random() * (high - low), this.ranges[name]);
     }
     this.root.classList.add("guessing");
     this.set(values);

@@ -4,8 +4,6 @@
 Interactive spring–block chain: 7 blocks, μ→ = 0.1, μ← = 0.2, ε = 0, k = 1; without noise 3 of 7 blocks move.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -14,8 +12,8 @@ from deepmech.core.labels import over
 from deepmech.core.random import stream_id
 from deepmech.metrics.curvature import curvature
 from deepmech.simulators.spring_block import Chain, equilibrium, simulate
-from deepmech_book.analysis.spring_block.chains import DIAGRAMS, REGIMES
 from deepmech_book.explorers.page import ANIMATION_PARAMS, ExplorerSpec, Value, animation_state, key
+from deepmech_book.spring_block.chains import DIAGRAMS, REGIMES
 
 FIG_3 = DIAGRAMS["A.3"]
 VALUES = {
@@ -56,7 +54,6 @@ def phase(friction_left: float, stiffness: float, n_blocks: int) -> dict[str, An
 
 
 def derived_state(values: dict[str, Any]) -> dict[str, Any]:
-    """See :class:`.page.ExplorerSpec`."""
     diagram = phase(*(values[name] for name in ("friction_left", "stiffness", "n_blocks")))
     more = {"purpose": stream_id("noise"), "diagram": diagram, "position": []}
     return animation_state("spring_block", PRESETS) | more

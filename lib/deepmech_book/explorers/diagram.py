@@ -1,7 +1,5 @@
 """The explorer of phase diagrams: point at a cell of any diagram that ships with the book, beside a cell of another."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
@@ -12,8 +10,8 @@ from deepmech.metrics.curvature import curvature
 from deepmech.simulators.spring_block import simulate
 from deepmech.sweeps import Sweep, sweep_of
 from deepmech.trainers import MLP, Training
-from deepmech_book.analysis.spring_block import chains
 from deepmech_book.explorers.page import ExplorerSpec, Value, in_page
+from deepmech_book.spring_block import chains
 from deepmech_book.sweeps.shipped import result
 from deepmech_book.sweeps.spring_block import networks
 

@@ -1,7 +1,5 @@
 """What an explorer is, as one table, and how it becomes a page that brings everything it needs."""
 
-from __future__ import annotations
-
 import base64
 import html
 import inspect

@@ -1,12 +1,10 @@
 """What opens the book: a chain, and the networks of Fig. 1(c) in training, shaken alike by one slider."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from deepmech.core.random import stream_id
-from deepmech_book.analysis.spring_block.chains import DIAGRAMS
 from deepmech_book.explorers.page import ANIMATION_PARAMS, ExplorerSpec, Value, animation_state, quantise_int16
+from deepmech_book.spring_block.chains import DIAGRAMS
 from deepmech_book.sweeps.shipped import result
 from deepmech_book.sweeps.spring_block import in_time
 
@@ -29,7 +27,6 @@ def chain_settings() -> dict[str, Any]:
 
 
 def derived_state(values: dict[str, Any]) -> dict[str, Any]:
-    """See :class:`.page.ExplorerSpec`."""
     run = result(in_time.through_training()).sel(slope=SLOPE)
     load = run["load_curve"].transpose("dropout", "seed", "at_epoch", "layer")
     largest = float(run["dropout"].max())

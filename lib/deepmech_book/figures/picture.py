@@ -278,7 +278,7 @@ def beside(parts: Mapping[str, Picture], *, alt: str = "", figure: str | None = 
             if title:
                 frame.axes[0].set_title(title, loc="left")
 
-    whole = Picture(draw, alt=alt or " ".join(part.alt for part in parts.values()), figure=figure)
+    whole = Picture(draw, alt=alt or " ".join(part.alt for part in parts.values()).strip() or None, figure=figure)
     arrays = {f"{title} {name}": part.data[name] for title, part in parts.items() if part.data for name in part.data}
     whole.data = dataset(arrays, whole.alt) if arrays else None
     return whole

@@ -95,11 +95,6 @@ def friction_law(friction_right: float, friction_left: float, *, fig: Figure) ->
     """The response σ(z) of a block to a force z under asymmetric friction (Shi et al. 2024, Eq. 6 and Fig. 5c).
 
     Zero between −``friction_left`` and ``friction_right``; beyond, the force less the friction.
-
-    Raises
-    ------
-    ValueError
-        If a friction is negative or both are zero.
     """
     for name, value in (("friction_right", friction_right), ("friction_left", friction_left)):
         if not 0 <= value < np.inf:
@@ -137,19 +132,10 @@ DROP = 0.62
 
 
 def folding_ruler(position: xr.DataArray, *, fig: Figure) -> Figure:
-    """Shapes of a ruler from first (top) to last moment (bottom, in colour), pinned at the left, pulled at the right; a
-    column for each pull.
+    """Shapes of a ruler from first (top) to last moment (bottom, in colour), pinned at the left, pulled at the right.
 
-    Parameters
-    ----------
-    position : DataArray, dims (pull, frame, node)
-        Positions of the joints on the line of the pull, in units of a straight pair of segments; a pair stands
-        symmetrically between two neighbours.
-
-    Raises
-    ------
-    ValueError
-        If dimensions do not fit.
+    ``position`` of the joints on the line of the pull, over pull, frame and node, is in units of a straight pair of
+    segments, which stands symmetrically between two joints; pulls have columns of their own.
     """
     position = transpose_to("folding_ruler position", position, "pull", "frame", "node")
     titles, right = [style.format_number(v) for v in position.pull.values], float(position.max()) + 0.5
@@ -188,26 +174,10 @@ def phases(
     columns: int = 3,
     fig: Figure,
 ) -> Figure:
-    """Phase diagrams side by side, shaded on one scale, with the phases named on them.
+    """Phase diagrams side by side, by title, as :func:`phase_diagram` draws them, on one scale of what shades them.
 
-    Parameters
-    ----------
-    diagrams : Dataset by title
-        With ``load_curve`` (x, y, layer), ``curvature`` (x, y) and ``shade``, drawn as :func:`phase_diagram` does.
-    names : place by name of a phase, optional
-        Fractions of the width and height of every panel; without it "concave" and "convex" stand where curves are so.
-    shade, label : str
-        What shades the cells, and what its scale is called.
-    columns : int
-        Diagrams side by side.
-
-    Examples
-    --------
-    >>> curve = xr.DataArray([[[2.0, 1.5, 0.0], [2.0, 0.5, 0.0]]], dims=("noise", "slope", "layer"))
-    >>> one = xr.Dataset({"load_curve": curve, "curvature": (("noise", "slope"), [[0.2, -0.2]])})
-    >>> fig = phases({"networks": one}, {"lazy": (0.8, 0.8)}, fig=Figure())
-    >>> [text.get_text() for text in fig.axes[0].texts]
-    ['lazy']
+    Each has ``load_curve`` (x, y, layer), ``curvature`` (x, y) and ``shade``. Names of phases stand at fractions of the
+    width and height of every panel; without any "concave" and "convex" stand where curves are so.
     """
     ready = []
     for title, made in diagrams.items():
@@ -237,38 +207,11 @@ def phases(
     return fig
 
 
-def network_diagram(means: xr.Dataset, *, fig: Figure | None = None) -> Figure:
-    """Load curves of networks over negative slope and one kind of noise: strongest noise at the left, ReLU at the top.
-
-    Parameters
-    ----------
-    means : Dataset, dims (slope, noise, layer)
-        With ``load_curve``, ``accuracy`` (a fraction, shades the left panel) and ``curvature`` (the right one); the
-        dimension of the noise is one of :data:`~deepmech.plots.style.AXES`.
-    fig : Figure, optional
-        Where to draw; a new figure without it.
-
-    Returns
-    -------
-    Figure
-
-    Raises
-    ------
-    ValueError
-        If no dimension is a kind of noise.
-
-    Examples
-    --------
-    >>> plane = xr.DataArray([[0.9, 0.8]], dims=("slope", "dropout"), coords={"slope": [0.0], "dropout": [0.0, 0.1]})
-    >>> layer = xr.DataArray([2.0, 1.0, 0.0], dims="layer")
-    >>> means = xr.Dataset({"load_curve": plane * layer, "accuracy": plane, "curvature": plane - 1})
-    >>> network_diagram(means).axes[1].get_xlabel()
-    'dropout probability'
-    """
+def network_diagram(means: xr.Dataset, *, fig: Figure) -> Figure:
+    """Load curves of networks over negative slope and one kind of noise, shaded by accuracy and by curvature."""
     return phase_diagram(
         means["load_curve"], layer="layer", x=noise_of(means), y="slope", shade=100 * means["accuracy"],
-        shade_label="test accuracy (%)", curvature=means["curvature"], x_label=AXES[noise_of(means)][0],
-        y_label=AXES["slope"][0], fig=fig,
+        shade_label="test accuracy (%)", curvature=means["curvature"], fig=fig,
     )  # fmt: skip
 
 

@@ -6,8 +6,8 @@ import xarray as xr
 from deepmech.core.estimates import linear_slope
 from deepmech.core.labels import over
 from deepmech.simulators.spring_block import simulate
-from deepmech_book.analysis.spring_block.chains import mean_step
 from deepmech_book.claims.functions import Measurement, measures
+from deepmech_book.spring_block.chains import mean_step
 from deepmech_book.spring_block.words import said
 
 # --- pictures

@@ -3,9 +3,11 @@
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
+
 from deepmech.data import fingerprint
 from deepmech_book.sweeps import experiments
-from deepmech_book.sweeps.spring_block import regression
+from deepmech_book.sweeps.spring_block import in_time, regression
 from deepmech_book.sweeps.spring_block.linear_networks import DROPOUT, LARGE
 from deepmech_book.sweeps.spring_block.networks import DATA, PANELS, SLOPES, dataset_kwargs
 from deepmech_book.sweeps.spring_block.noise_by_layer import KINDS, STRENGTHS
@@ -17,6 +19,13 @@ def trained(data, compute="networks", **fixed):
     images = DATA[data] if isinstance(data, str) else data
     named = {"name": f"{{}}-{images['name']}", "compute": f"spring_block.{compute}", "data": fingerprint(**images)}
     return {**named, "fixed": {"data": images, **fixed}}
+
+
+def in_regimes(data, epochs=100, n_records=51, width=100):
+    """A row of networks in the regimes of Fig. 4; BatchNorm has averages, and the record begins, after an epoch."""
+    record = np.unique(np.linspace(1, epochs, min(n_records, epochs)).round().astype(int)).tolist()
+    fixed = {"regimes": in_time.REGIMES, "epochs": epochs, "record": record, "width": width}
+    return trained(data, "networks_in_time", **fixed)
 
 
 def plane(data, noise, network=(), compute="networks", **training):
@@ -103,6 +112,7 @@ EXPERIMENTS: dict[str, experiments.Row] = {
     "figure-S12": (probed, {"regime": list(regression.REGIMES), "seed": range(10)}, {}),
     "figure-5a": (linear, {"training": WAYS, "seed": range(3)}, {}),
     "noise-by-layer": (trained, NOISY, {"data": "mnist-program", **DRAWN}),
+    "figure-4": (in_regimes, {"regime": list(in_time.REGIMES), "seed": range(10)}, {"data": "mnist"}),
     "figure-S4": (trained, RATES, {"data": "mnist", "compute": "both_sets", "width": 784, "epochs": 100}),
     "recorded-1c": (trained, RECORDED, {"data": {**DATA["mnist"], "n_test": 500}, "compute": "recorded", **EPOCHS}),
 }

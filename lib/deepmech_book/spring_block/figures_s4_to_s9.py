@@ -11,11 +11,11 @@ from deepmech.core.estimates import estimate, leave_one_out, rank_correlation, s
 from deepmech.metrics.curvature import curvature
 from deepmech.metrics.separation import separation_ceiling
 from deepmech_book.analysis.nulls import beside_others
-from deepmech_book.analysis.spring_block.regimes import inside
 from deepmech_book.analysis.spring_block.summaries import (
     STRAIGHT,
     NetworkDiagram,
     beside_both,
+    inside,
     over_diagrams,
     without_input,
 )

@@ -11,12 +11,12 @@ import xarray as xr
 
 from deepmech.core.estimates import stack, two_decimals
 from deepmech.core.labels import over
-from deepmech_book.analysis.spring_block.regimes import inside
 from deepmech_book.analysis.spring_block.summaries import (
     STRAIGHT,
     NetworkDiagram,
     beside_both,
     in_a_row,
+    inside,
     is_better,
     over_diagrams,
 )

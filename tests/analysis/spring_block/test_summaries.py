@@ -1,9 +1,12 @@
 """What a phase diagram of networks says: known answers on made-up diagrams."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import xarray as xr
 
+from deepmech.core.estimates import Estimate
 from deepmech.metrics.curvature import curvature
 from deepmech_book.analysis.spring_block import summaries
 from deepmech_book.analysis.spring_block.summaries import NetworkDiagram
@@ -109,3 +112,13 @@ def test_photographs_are_drawn_from_layer_1_on_where_the_paper_does():
     assert [one.sizes["layer"] for one in drawn.values()] == [4, 4, 3, 3]
     assert list(drawn)[2] == "S8(b), the same from layer 1"
     assert float(drawn["S8(b), the same from layer 1"]["curvature"]) == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize(("shape", "sign"), [("concave", 1), ("convex", -1)])
+def test_a_curve_has_one_shape_at_any_bar(shape, sign):
+    bent, between = Estimate(sign * 0.2, sign * 0.2 - 0.02, sign * 0.2 + 0.02), Estimate(0.04 * sign, 0.0, 0.0)
+    assert summaries.inside(shape, bent).low > 0 > summaries.inside("straight", bent).high
+    between = replace(between, low=between.value - 0.001, high=between.value + 0.001)
+    for name in (shape, "straight"):
+        found = summaries.inside(name, between)
+        assert found.low < 0 < found.high, "what is straight by one bar and not by another"

@@ -360,3 +360,25 @@ def as_drawn(made: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
         if title.startswith("S8"):
             drawn["S8(b), the same from layer 1"] = without_input(one)
     return drawn
+
+
+def inside(shape: str, bend: Estimate) -> Estimate:
+    """By how far a signed curvature lies inside what is called concave, straight or convex, the ``shape``.
+
+    Concave is above :data:`STRAIGHT`, straight within it, convex below its negative. The interval holds those of all
+    :data:`THRESHOLDS`.
+
+    Examples
+    --------
+    >>> print(inside("concave", Estimate(0.2, 0.18, 0.22)))
+    0.15 [0.11, 0.19]
+    >>> print(inside("straight", Estimate(-0.02, -0.03, 0.01)))
+    0.03 [0.00, 0.07]
+    """
+    value, low, high = bend.value, bend.low, bend.high
+    if shape == "straight":
+        most, least = max(abs(low), abs(high)), 0.0 if low <= 0 <= high else min(abs(low), abs(high))
+        return Estimate(STRAIGHT - abs(value), min(THRESHOLDS) - most, max(THRESHOLDS) - least, bend.n, bend.reason)
+    if shape == "convex":
+        value, low, high = -value, -high, -low
+    return Estimate(value - STRAIGHT, low - max(THRESHOLDS), high - min(THRESHOLDS), bend.n, bend.reason)

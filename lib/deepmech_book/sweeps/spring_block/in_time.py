@@ -33,29 +33,6 @@ REGIMES = {
 }
 
 
-def regimes(
-    data: str | dict[str, Any] = "digits", n_seeds: int = 3, epochs: int = 100, n_records: int = 51, width: int = 100
-) -> Sweep:
-    """The networks' side of Fig. 4: ReLU networks of three regimes through training, over ``regime`` and ``seed``.
-
-    Parameters
-    ----------
-    data : as for :func:`.networks.figure_1`.
-    n_records : about how many epochs are recorded, from 1 to the last.
-
-    Examples
-    --------
-    >>> regimes(n_seeds=2, n_records=3).fixed["record"]
-    [1, 50, 100]
-    """
-    # Before training BatchNorm has no averages yet, so the record begins after one epoch.
-    record = np.unique(np.linspace(1, epochs, min(n_records, epochs)).round().astype(int)).tolist()
-    cells, fixed = {"regime": list(REGIMES), "seed": range(n_seeds)}, {"regimes": REGIMES, "epochs": epochs}
-    return sweep(
-        "figure-4", "spring_block.networks_in_time", cells, dataset_kwargs(data), **fixed, record=record, width=width
-    )
-
-
 def _first_tenth(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
     """The first tenth of training: later epochs do not reach back."""
     epochs = max(fixed["record"][0], fixed["epochs"] // 10)

@@ -1,9 +1,7 @@
-"""Chains fitted to the trajectories of networks (Fig. 4, left beside right), and a rival with as many free numbers.
+"""Fig. 4: chains and networks through training, chains fitted to networks, and a rival with as many free numbers.
 
-Both see the first part of the epochs and are judged by the rest. Block ℓ stands for layer ℓ.
+Block ℓ stands for layer ℓ. Fit and rival see epochs up to the fraction ``seen`` of the last and are judged by the rest.
 """
-
-from __future__ import annotations
 
 from functools import lru_cache
 from typing import Any
@@ -13,36 +11,36 @@ import pandas as pd
 import xarray as xr
 
 from deepmech.core.labels import over
-from deepmech.simulators.spring_block import Chain, averaged
+from deepmech.simulators.spring_block import Chain, averaged, simulate
+from deepmech_book.analysis.nulls import beside
+from deepmech_book.claims.functions import Measurement, measures
+from deepmech_book.spring_block.chains import REGIMES
 
-#: Chains that trajectories are compared with: frictions and step noise in units of stiffness times target.
+TITLES = ["(b) lazy", "(c) balanced", "(d) over-noisy"]
 CHAINS = {
     "friction_right": (0.0, 0.005, 0.01, 0.02, 0.03, 0.04, 0.06, 0.08, 0.1, 0.14),
     "friction_left": (0.0, 0.02, 0.04, 0.08, 0.12, 0.2, 0.3),
     "noise_bar": (0.01, 0.03, 0.06, 0.1, 0.2, 0.5),
 }
+"""Chains that networks are compared with: frictions and step noise in units of stiffness times target."""
 STEP, LONGEST = 0.25, 200.0
 """Time step of these chains, and the longest time at a network's last epoch, in units of damping over stiffness."""
-#: What is fitted: friction and noise, and the chain's time at the last epoch, from 1 to :data:`LONGEST`.
 NUMBERS = (*CHAINS, "time")
+"""What is fitted: friction and noise, and the chain's time at the last epoch, from 1 to the longest."""
 
 
-def fitted_chains(load: xr.DataArray, seen: float = 2 / 3, n_rates: int = 40) -> xr.Dataset:
-    """The noise-averaged chain that follows trajectories of a network best, for each network.
+def simulated(n_runs, t_end=100.0, n_records=401):
+    """Chains of the three regimes through time, with one noise for all blocks."""
+    numbers: Any = {name: over("regime", TITLES).copy(data=list(of)) for name, of in pd.DataFrame(REGIMES).T.items()}
+    record = np.linspace(0, t_end, n_records)
+    return simulate(Chain(**numbers), t_end, n_runs=n_runs, record=record, shared_noise=True)
 
-    Every chain of :data:`CHAINS` and ``n_rates`` rates between epochs and the chain's time are tried; for each the
-    loads are scaled and shifted by least squares, as the units of D and the target are not known.
 
-    Parameters
-    ----------
-    load : DataArray, dims (…, layer, at_epoch)
-    seen : the chain is fitted to the epochs up to this fraction of the last.
+def fitted_chains(load, seen=2 / 3, n_rates=40):
+    """Of each network's ``load`` over ``layer`` and ``at_epoch``, the noise-averaged chain that follows it best.
 
-    Returns
-    -------
-    Dataset
-        Over the dimensions of networks: the :data:`NUMBERS`; ``load_curve`` of the chain, scaled and shifted, at all
-        epochs; ``r2``, its coefficient of determination at the epochs not seen.
+    Every chain of ``CHAINS`` and so many rates between epochs and the chain's time are tried; for each the loads are
+    scaled and shifted by least squares, as the units of D and the target are not known. ``r2`` is of epochs not seen.
     """
     load, measured, fitted = _networks(load, seen)
     loads = _tried(load.sizes["layer"] - 1)
@@ -64,16 +62,11 @@ def fitted_chains(load: xr.DataArray, seen: float = 2 / 3, n_rates: int = 40) ->
     return xr.Dataset({"load_curve": load.copy(data=curves.reshape(load.shape)), **shaped})
 
 
-def relaxed(load: xr.DataArray, seen: float = 2 / 3) -> xr.Dataset:
-    """The rival of :func:`fitted_chains`, an exponential relaxation that knows no chain.
+def relaxed(load, seen=2 / 3):
+    """``r2`` at epochs not seen of the rival, an exponential relaxation that knows no chain.
 
     Layer ℓ goes from its start to its end in a time that all share; ends are a parabola over ℓ and ways to go a
     straight line. That is six numbers, as many as the chain has with its scale, its shift and its rate.
-
-    Returns
-    -------
-    Dataset
-        ``r2`` at the epochs not seen.
     """
     load, measured, fitted = _networks(load, seen)
     epoch = load.at_epoch.values.astype(float)
@@ -91,8 +84,8 @@ def relaxed(load: xr.DataArray, seen: float = 2 / 3) -> xr.Dataset:
     return xr.Dataset({"r2": like.copy(data=_explained(curves, measured, ~fitted).reshape(like.shape))})
 
 
-def table(fit: xr.Dataset, rival: xr.Dataset) -> pd.DataFrame:
-    """R² of :func:`fitted_chains` and of :func:`relaxed`, and the chains' numbers; medians over seeds, by regime."""
+def table(fit, rival):
+    """R² of the chains and of the rival, and the chains' numbers; medians over seeds, by regime."""
     names = {
         "r2": "R² of the chain",
         "rival": "R² of the rival",
@@ -105,7 +98,7 @@ def table(fit: xr.Dataset, rival: xr.Dataset) -> pd.DataFrame:
     return medians[list(names)].rename(columns=names).round(3).T
 
 
-def _relaxing(time: float, n_layers: int, epoch: np.ndarray) -> np.ndarray:
+def _relaxing(time, n_layers, epoch):
     """What the rival adds up, (layer, epoch, term): a parabola over the layers, and a fading straight line."""
     layer = np.linspace(0, 1, n_layers)[:, None]
     decay = np.broadcast_to(np.exp(-(epoch - epoch[0]) / time), (n_layers, len(epoch)))
@@ -114,34 +107,32 @@ def _relaxing(time: float, n_layers: int, epoch: np.ndarray) -> np.ndarray:
 
 
 @lru_cache(maxsize=2)
-def _tried(n_blocks: int) -> np.ndarray:
-    """Loads of wall and blocks of the chains of :data:`CHAINS`, (chain, block, time), recorded every :data:`STEP`."""
-    numbers: dict[str, Any] = {name: over(name, values) for name, values in CHAINS.items()}
+def _tried(n_blocks):
+    """Loads of wall and blocks of the chains that are tried, (chain, block, time), recorded every ``STEP``."""
+    numbers = {name: over(name, values) for name, values in CHAINS.items()}
     times = np.arange(round(LONGEST / STEP) + 1) * STEP
     run = averaged(Chain(n_blocks=n_blocks, **numbers), LONGEST, dt=STEP, record=times)
     loads = run["load_curve"].transpose(..., "block", "time").values[..., :-1, :]
     return loads.reshape(-1, *loads.shape[-2:])
 
 
-def _networks(load: xr.DataArray, seen: float) -> tuple[xr.DataArray, np.ndarray, np.ndarray]:
+def _networks(load, seen):
     """The labelled array, the same as (network, layer, epoch), and which epochs are seen."""
     load = load.transpose(..., "layer", "at_epoch").astype(float)
     fitted = load.at_epoch.values <= seen * load.at_epoch.values[-1]
     if not 2 <= fitted.sum() < fitted.size:
-        raise ValueError(
-            f"chain_fits: seen = {seen!r}: leaves {fitted.sum()} of {fitted.size} epochs to fit; give both parts some"
-        )
+        raise ValueError(f"seen = {seen!r}: leaves {fitted.sum()} of {fitted.size} epochs to fit; give both parts some")
     return load, load.values.reshape(-1, *load.shape[-2:]), fitted
 
 
-def _at_times(loads: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """Loads recorded every STEP along the last axis, linearly interpolated at ``times``."""
+def _at_times(loads, times):
+    """Loads recorded every ``STEP`` along the last axis, linearly interpolated at ``times``."""
     where = np.clip(times / STEP, 0, loads.shape[-1] - 1)
     low = np.minimum(where.astype(int), loads.shape[-1] - 2)
     return loads[..., low] + (where - low) * (loads[..., low + 1] - loads[..., low])
 
 
-def _unit(loads: np.ndarray) -> np.ndarray:
+def _unit(loads):
     """Every one (layer, epoch) as a row of mean 0 and length 1; 0 where it is constant."""
     flat = loads.reshape(len(loads), -1)
     flat = flat - flat.mean(-1, keepdims=True)
@@ -149,7 +140,13 @@ def _unit(loads: np.ndarray) -> np.ndarray:
     return np.divide(flat, norm, out=np.zeros_like(flat), where=norm > 0)
 
 
-def _explained(model: np.ndarray, measured: np.ndarray, judged: np.ndarray) -> np.ndarray:
+def _explained(model, measured, judged):
     """R² over layers and the epochs ``judged``."""
     left, y = (model - measured)[..., judged], measured[..., judged]
     return 1 - (left**2).sum((1, 2)) / ((y - y.mean((1, 2), keepdims=True)) ** 2).sum((1, 2))
+
+
+@measures("A.4.fit")
+def fit(fitted, rival):
+    """R² at epochs that were not seen of chains fitted to networks, and of a rival with as many numbers."""
+    return Measurement(beside(fitted["r2"], rival["r2"], "seed", "skewed"))

@@ -1,1 +1,0 @@
-"""Claims of the pages on springs, a module for each page."""
