@@ -224,7 +224,7 @@ def pytorch_cka(model: nn.Module, loader: DataLoader) -> object:
 CONTENDERS: dict[str, Contender] = {
     "forward pass": forward,
     "load_curve": ours,
-    "load_curve, no intervals": partial(ours, groups=1),
+    "load_curve, no intervals": partial(ours, n_folds=1),
     "hooks, features kept": keep_all,
     "hooks, two passes": two_passes,
 }

@@ -44,7 +44,8 @@ from deepmech.core.random import Stream  # noqa: E402
 from deepmech.data import load  # noqa: E402
 from deepmech.sweeps import Sweep  # noqa: E402
 from deepmech.sweeps import load as load_sweep  # noqa: E402
-from deepmech.sweeps.run import chunks_of, compute_chunk, missing, open_store  # noqa: E402
+from deepmech.sweeps.run import chunks_of, compute_chunk, missing  # noqa: E402
+from deepmech.sweeps.store import Store  # noqa: E402
 from deepmech.trainers import CNN, MLP, Training, train  # noqa: E402
 from deepmech.trainers.engines.compiled.langevin import initial, layer_sizes, n_weights  # noqa: E402
 from deepmech.trainers.engines.torch_walk import TorchWalk  # noqa: E402
@@ -264,9 +265,8 @@ def _text(name: str) -> str:
 def worth(toy: bool, seeds: int | None) -> Iterator[Sweep]:
     """Sweeps of the profile ``paper`` that a GPU is wanted for, in order of worth; ``seeds`` of the phases' many."""
     if toy:
-        yield networks.figure_1(
-            "dropout", {"name": "digits", "n_train": 60}, [0.0, 0.2], [0.0], 2, training={"epochs": 2}
-        )
+        cells = {"slope": [0.0], "dropout": [0.0, 0.2], "seed": range(2)}
+        yield springs.experiment("figure-1c", cells, data={"name": "digits", "n_train": 60}, training={"epochs": 2})
         how = {"sgd_steps": 50, "learning_rate": 0.02, "descent_steps": 5}
         toys = {"n_data": 100, "width": 3, "temperatures": [0.1, 0.0], "n_seeds": 2, "steps": 60, "waiting": [20]}
         yield from walks.sweeps("digits", toys | {"preparation": how}).values()
@@ -293,17 +293,17 @@ def make(sweeps: Iterator[Sweep], folder: Path, until: float, out: Path) -> list
     """Compute chunk after chunk until the clock says ``until``; ship what is whole. One row per sweep."""
     rows, room = [], FILES - 2  # beside the report and what is not whole
     for sweep in sweeps:
-        store = open_store(sweep, folder / f"{sweep.name}-{sweep.key}-{sweep.code}")
-        store.require_code(sweep.code)
+        store = Store(folder / f"{sweep.name}-{sweep.key}-{sweep.code}", sweep)
         failure, size = "", 1
-        while (todo := missing(sweep, store.read())) and size and time.time() < until and not failure:
-            indices, began = chunks_of(todo, size)[0], time.time()
-            outcome = compute_chunk(sweep, indices)
-            if outcome.dataset is None:
-                failure = outcome.traceback.strip().splitlines()[-1]
-            else:
-                store.write(outcome.dataset)
-            size = _chunk(len(indices), time.time() - began, until - time.time())
+        with store.locked():
+            while (todo := missing(sweep, store.read())) and size and time.time() < until and not failure:
+                indices, began = chunks_of(todo, size)[0], time.time()
+                outcome = compute_chunk(sweep, indices)
+                if outcome.dataset is None:
+                    failure = outcome.traceback.strip().splitlines()[-1]
+                else:
+                    store.write(outcome.dataset)
+                size = _chunk(len(indices), time.time() - began, until - time.time())
         row = {"sweep": sweep.name, "cells": sweep.n_cells, "left": len(todo), "failed": failure}
         if not todo and room:
             path = publish(load_sweep(sweep, store.path), out)

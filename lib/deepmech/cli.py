@@ -31,7 +31,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="deepmech")
-    see_this_folder()
+    if "" not in sys.path and str(Path.cwd()) not in sys.path:
+        # What is named may lie in this folder, which comes last: nothing in it is taken for somebody else's module.
+        sys.path.append(str(Path.cwd()))
     options = parser().parse_args(arguments)
     try:
         return options.run(options)
@@ -102,13 +104,6 @@ def say(line: str) -> None:
     text = line[: shutil.get_terminal_size().columns - 1] if passing else f"{line}\n"
     sys.stderr.write(f"{clear}{text}")
     sys.stderr.flush()
-
-
-def see_this_folder() -> None:
-    """What a user names on the command line may lie in the current folder, as for a script of theirs; the folder comes
-    last, so that nothing in it is taken for a module of somebody else."""
-    if "" not in sys.path and str(Path.cwd()) not in sys.path:
-        sys.path.append(str(Path.cwd()))
 
 
 def _sweep(options: argparse.Namespace) -> int:

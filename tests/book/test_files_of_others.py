@@ -84,6 +84,6 @@ def test_another_run_of_a_page_leaves_no_figure_of_the_one_before(place):
     put(place / "mine", ["data/notes.txt"])
     assert cli.main(COMMANDS["run"]) == 0
     assert {name for name in files(place / "mine") if not name.startswith(".")} == {
-        *(f"a/{name}" for name in ("a.ipynb", "a.claims.json", "summary.csv", "parameters.yml", keys.WROTE)),
+        *(f"a/{name}" for name in ("a.ipynb", "a.claims.json", "summary.csv", "parameters.yml", keys.MANIFEST)),
         "data/notes.txt",
     }  # fmt: skip

@@ -1,6 +1,7 @@
 """How the book is executed: what is executed, what is reused, what a failure or a kill leaves behind."""
 
 import asyncio
+import importlib.util
 import json
 import os
 import random
@@ -135,6 +136,11 @@ def test_no_page_sees_what_another_did(checkout, monkeypatch):
     found = [outputs(page_run).split() for name, page_run in run(checkout, jobs=1)[0].items() if name != "springs/a"]
     assert [words[:-3] for words in found] == 2 * [9 * ["False"]]
     assert not set(found[0][-3:]) & set(found[1][-3:]), "random states and sessions of their own"
+
+
+def test_what_pages_share_is_there():
+    """A module that moved would be imported by every page again, and nothing would say so."""
+    assert [name for name in kernels.SHARED if importlib.util.find_spec(name) is None] == []
 
 
 def test_a_kernel_that_ends_before_it_is_told_to_is_not_missed():

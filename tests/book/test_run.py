@@ -142,7 +142,7 @@ def made_of(folder, words):
 
 def inside(folder):
     files = [path for path in folder.rglob("*") if path.is_file()]
-    return {path.relative_to(folder).as_posix(): path.read_text() for path in files if path.name != keys.WROTE}
+    return {path.relative_to(folder).as_posix(): path.read_text() for path in files if path.name != keys.MANIFEST}
 
 
 def killed(step, made, target):

@@ -135,8 +135,8 @@ def test_a_page_that_was_edited_added_or_lost_is_seen(ready, monkeypatch):
         assert page.read_text() == "<p>1.5</p>"
     stray, mark, kept = (
         ready.html / "notes" / "stray.html",
-        ready.html / keys.WROTE,
-        (ready.html / keys.WROTE).read_bytes(),
+        ready.html / keys.MANIFEST,
+        (ready.html / keys.MANIFEST).read_bytes(),
     )
     stray.parent.mkdir()
     for path, content in ((stray, b"mine"), (mark, b""), (mark, b"\xff")):
@@ -243,7 +243,7 @@ def test_a_site_that_goes_on_from_the_last_one_is_the_site_that_begins_from_noth
     for at in ("the last one", "nothing"):
         html = build(ready)
         names = {path.relative_to(html).as_posix(): path for path in html.rglob("*") if path.is_file()}
-        found[at] = {name: path.read_bytes() for name, path in names.items() if name != keys.WROTE}
+        found[at] = {name: path.read_bytes() for name, path in names.items() if name != keys.MANIFEST}
         if at != "nothing":
             shutil.rmtree(html)
             shutil.rmtree(ready.generated / ".sphinx")

@@ -57,12 +57,6 @@ def test_one_line_a_claim_sorted_and_the_same_found_again(table):
     assert said == ["verdicts: 2 claims as in book/verdicts.tsv"]
 
 
-def test_a_flipped_verdict_is_named_with_old_and_new(table):
-    words = told(table, [record(measured=-0.03), SOUND[1]])
-    assert "A.3.eq8: holds → fails" in words and "measured -0.0497 → -0.03" in words
-    assert "A.3.concave" not in words and "deepmech book --accept" in words
-
-
 def test_a_verdict_flips_however_near_its_number_is(table):
     """With its rule at 0.0005 beyond 2 %, a number may cross it by less than any tolerance."""
     edge = -0.05 * 0.98 + 0.0005

@@ -20,6 +20,15 @@ TIMES = np.unique(np.geomspace(1, 1e5, 200).round())
 LONG = np.unique(np.geomspace(1, 1e7, 250).round())
 """Times of a record so long that cold weights, too, are seen to leave their window."""
 SIGMA = 0.3
+N = {"regularised": 25, "underparameterised": 24, "overparameterised": 3}
+"""Networks of each phase that ship."""
+T95 = {25: 2.064, 24: 2.069, 6: 2.571, 3: 4.303}
+"""Of Student's t, by the number of networks."""
+
+
+def scatter(reach, n, rng):
+    """Numbers of networks whose mean, in truth 0, has an interval of that half-width."""
+    return reach * np.sqrt(n) / T95[n] * rng.standard_normal(n)
 
 
 def sliding_run(

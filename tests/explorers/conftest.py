@@ -49,10 +49,15 @@ def visit(chromium: Any) -> Iterator[Any]:
 
 
 @pytest.fixture(scope="session")
-def still(tmp_path_factory: Any) -> Callable[[str], Path]:
-    """``still(kind)`` is the page of an explorer that waits for the reader."""
-    folder = tmp_path_factory.mktemp("still")
-    return cache(lambda kind: explorers.cli_explore(kind, folder / f"{kind}.html", show=False, **WAITING.get(kind, {})))
+def still(tmp_path_factory: Any) -> Callable[..., Path]:
+    """``still(kind, **values)`` is the page of an explorer that waits for the reader."""
+
+    @cache
+    def written(kind: str, **values: Any) -> Path:
+        path = tmp_path_factory.mktemp("still") / f"{kind}.html"
+        return explorers.cli_explore(kind, path, show=False, **WAITING.get(kind, {}) | values)
+
+    return written
 
 
 # What stands inside the scripts of explorers that tests call; $name is the module name.js.
@@ -60,20 +65,8 @@ INSIDE = {
     "chain": "Chain, diagramOf, curvature, equilibrium, largeNoiseLimit, $philox",
     "elastic": "Cloud, separation, $philox",
     "ruler": "Ruler, slowProfile, $philox",
-    "training": "trainAside, $network, $view",
+    "training": "$network, $view",
 }
-
-
-# What V8 alone lacks of a browser.
-ATOB = """const atob = (text) => {
-  const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", bytes = [];
-  let kept = 0, bits = 0;
-  for (const letter of text.replaceAll("=", "")) {
-    kept = ((kept << 6) | letters.indexOf(letter)) & 0xffff;
-    if ((bits += 6) >= 8) bytes.push((kept >> (bits -= 8)) & 255);
-  }
-  return String.fromCharCode(...bytes);
-};"""
 
 
 @pytest.fixture(scope="session")
@@ -85,7 +78,7 @@ def engine() -> Any:
     @cache
     def opened(kind: str) -> Any:
         context = MiniRacer()
-        context.eval(f"{ATOB}\n{bundle(kind).replace('export default', 'globalThis.component =')}")
+        context.eval(bundle(kind).replace("export default", "globalThis.component ="))
         return context
 
     def evaluate(kind: str, script: str, argument: Any) -> Any:
@@ -93,26 +86,6 @@ def engine() -> Any:
         return json.loads(opened(kind).eval(f"JSON.stringify({call})"))
 
     return evaluate
-
-
-@pytest.fixture(scope="session")
-def engine_in_browser(chromium: Any) -> Iterator[Any]:
-    """The same in Chromium, for what asks a browser for a worker."""
-    page = chromium.new_page()
-    page.set_content("<p>engine</p>")
-
-    @cache
-    def opened(kind: str) -> None:
-        source = f"{bundle(kind)}\nexport {{ {INSIDE[kind]} }};\n"
-        blob = "URL.createObjectURL(new Blob([source], { type: 'text/javascript' }))"
-        page.evaluate(f"async (source) => {{ window.{kind} = await import({blob}); }}", source)
-
-    def evaluate(kind: str, script: str, argument: Any) -> Any:
-        opened(kind)
-        return page.evaluate(f"(argument) => ({script})(window.{kind}, argument)", argument)
-
-    yield evaluate
-    page.close()
 
 
 # What Jupyter's front end gives to an anywidget, and a record of what the component asks of it.
@@ -143,9 +116,7 @@ def jupyter(visit: Any) -> Any:
     def show(widget: Any, hidden: bool = False, **options: Any) -> Any:
         page = visit(**options).page
         page.set_content(f"<style>{widget._css}</style>{'<style>body { display: none }</style>' * hidden}")
-        state = {name: getattr(widget, name) for name in widget.traits(sync=True) if not name.startswith("_")}
-        plain = {k: v for k, v in state.items() if k not in ("layout", "tabbable", "tooltip", "comm")}
-        page.evaluate(HOST, [widget._esm, json.loads(json.dumps(plain))])
+        page.evaluate(HOST, [widget._esm, json.loads(json.dumps(widget.state))])
         return page
 
     return show

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
-from runs_glass import TIMES, slide_time, sliding_run
+from runs_glass import TIMES, N, slide_time, sliding_run
 from scipy.special import erf
 
 from deepmech_book.glass import ageing, phases
@@ -11,7 +11,6 @@ from deepmech_book.sweeps.glass import walks
 from pairs import Page
 
 page = Page("glass/ageing")
-N = {"regularised": 25, "underparameterised": 24, "overparameterised": 3}
 WAITS, DECAY = (10_000, 40_000), 1e-5
 """DECAY: μλ."""
 

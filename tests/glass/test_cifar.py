@@ -11,6 +11,7 @@ from runs_glass import (
     gaussian_run,
     jumping,
     motilities_of,
+    scatter,
     sliding_run,
     some_without_loss,
     two_kinds,
@@ -28,19 +29,12 @@ from pairs import Page
 page = Page("glass/cifar")
 LOSSY = phases.WITH_LOSS
 TEMPERATURES = np.array([1.0, 0.1, 0.01, 1e-8, 0.0])
-OF_THREE = 2.484
-"""Half-width of the interval of a mean of three, in standard deviations."""
-
-
-def three(rng, reach):
-    """Three numbers whose mean has that reach."""
-    return reach / OF_THREE * rng.standard_normal(3)
 
 
 @page.pair("C.A3.n_star", usual=0.4, power=0)
 def vanishing_between_the_phases(level, rng, rival):
     """Three networks, whose N* lie too far apart to be sure of a true sentence."""
-    return {"sizes": crossing(level[""] + three(rng, 0.58)), "shuffled": crossing([0.4 if rival else 1.4])}
+    return {"sizes": crossing(level[""] + scatter(0.58, 3, rng)), "shuffled": crossing([0.4 if rival else 1.4])}
 
 
 @page.pair("C.A3.scatter", usual=0.7, rival=False)
@@ -70,7 +64,7 @@ def heat_moves_weights(level, rng, rival):
         hot = np.where(TEMPERATURES > 0.05, TEMPERATURES, 1.0) ** (-1 - power[:, None])
         return hot[:, :, None, None, None]
 
-    return {"runs": {p: walks(phase=p, kicks=kicks(level[p] + three(rng, HOT[p]))) for p in LOSSY}}
+    return {"runs": {p: walks(phase=p, kicks=kicks(level[p] + scatter(HOT[p], 3, rng))) for p in LOSSY}}
 
 
 COLD = {"regularised": 0.076, "underparameterised": 0.03}
@@ -83,12 +77,12 @@ def cold_weights_slide(level, rng, rival):
     def speed(factor):
         return 1e-7 / np.where(TEMPERATURES > 0, factor[:, None], 1.0)[:, :, None, None, None]
 
-    return {"runs": {p: walks(speed(level[p] * np.exp(three(rng, COLD[p]))), phase=p) for p in LOSSY}}
+    return {"runs": {p: walks(speed(level[p] * np.exp(scatter(COLD[p], 3, rng))), phase=p) for p in LOSSY}}
 
 
 @page.pair("C.A8.cold_is_not", panels=LOSSY, usual=6.0, reach=2.2)
 def beyond_gaussian_groups(level, rng, rival):
-    return {"runs": {p: uneven(level[p] + three(rng, 2.2), 6.0 if rival else 0.0) for p in LOSSY}}
+    return {"runs": {p: uneven(level[p] + scatter(2.2, 3, rng), 6.0 if rival else 0.0) for p in LOSSY}}
 
 
 @page.pair("C.A8.less", usual=0.0115, reach=0.002)

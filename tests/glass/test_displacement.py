@@ -3,14 +3,13 @@
 import numpy as np
 import pytest
 import xarray as xr
-from runs_glass import sliding_run
+from runs_glass import N, sliding_run
 
 from deepmech_book.glass import displacement, phases
 from deepmech_book.sweeps.glass import walks
 from pairs import Page
 
 page = Page("glass/displacement")
-N = {"regularised": 25, "underparameterised": 24, "overparameterised": 3}
 TIMES = np.unique(np.geomspace(1, 1e5, 60).round())
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
-from runs_glass import gaussian_run, made_up, motilities_of, two_kinds, uneven
+from runs_glass import N, gaussian_run, made_up, motilities_of, scatter, two_kinds, uneven
 
 from deepmech.core.random import Stream
 from deepmech.metrics.glass import MOTILITY_EDGES
@@ -13,15 +13,6 @@ from pairs import Page
 
 page = Page("glass/heterogeneity")
 LOSSY = phases.WITH_LOSS
-N = {"regularised": 25, "underparameterised": 24, "overparameterised": 3}
-QUANTILE = {"regularised": 2.064, "underparameterised": 2.069, "overparameterised": 4.303}
-"""Of Student's t, by which a standard error is multiplied."""
-
-
-def scattered(phase, reach, rng):
-    """A number of each network, whose mean has an interval of that reach."""
-    return reach / QUANTILE[phase] * np.sqrt(N[phase]) * rng.standard_normal(N[phase])
-
 
 HOT = {"regularised": 0.0118, "underparameterised": 0.0165, "overparameterised": 0.0329}
 
@@ -29,7 +20,7 @@ HOT = {"regularised": 0.0118, "underparameterised": 0.0165, "overparameterised":
 @page.pair("C.7.hot_is_gaussian", panels=N, usual=0.03, reach=HOT, rival=False, told=0.1)
 def normal(level, rng, rival):
     """Until a tenth of the landscape's own time, 3,000; later α₂ is far from 0."""
-    runs = {p: uneven(level[p] + scattered(p, HOT[p], rng)) for p in N}
+    runs = {p: uneven(level[p] + scatter(HOT[p], N[p], rng)) for p in N}
     return {"runs": {p: run.assign(alpha=run.alpha.where(run.time < 350, 2.0)) for p, run in runs.items()}}
 
 
@@ -38,8 +29,8 @@ COLD = {"regularised": 1.47, "underparameterised": 0.595, "overparameterised": 0
 
 def beyond_groups(phase, level, rng, rival):
     """Networks whose groups differ, and that are farther from Gaussian than these, or as far."""
-    groups = 0.15 + scattered(phase, 0.2 * COLD[phase], rng)
-    beyond = level - 0.15 + scattered(phase, COLD[phase], rng)
+    groups = 0.15 + scatter(0.2 * COLD[phase], N[phase], rng)
+    beyond = level - 0.15 + scatter(COLD[phase], N[phase], rng)
     return uneven(groups + beyond, groups + (level - 0.15 if rival else 0.0))
 
 

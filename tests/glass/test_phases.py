@@ -100,15 +100,12 @@ def test_a_swing_within_the_first_steps_is_no_cage():
         assert (displacement.rise_after_plateau(held.sel(time=slice(10, None))) > 1) == is_cage
 
 
-BRIEF = {"sgd_steps": 200, "learning_rate": 0.05, "gain": 2.0}
+BRIEF = {"n_data": 300, "preparation": {"sgd_steps": 200, "learning_rate": 0.05, "gain": 2.0}, "width": 6}
 
 
 @pytest.fixture(scope="module")
 def run():
-    data = {"name": "digits", "n_data": 300}
-    sweep = walks.phase_sweep(
-        "regularised", data, [1e-2, 1e-6, 0.0], 2, steps=300, waiting=[10, 40], preparation=BRIEF, width=6
-    )
+    sweep = walks.phase_sweep("regularised", "digits", [0.01, 1e-6, 0.0], 2, **BRIEF, steps=300, waiting=[10, 40])
     return phases.survivors(sweeps.run(sweep, chunk=6))
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
-from runs_glass import LONG, SIGMA, TEMPERATURES, sliding_run
+from runs_glass import LONG, SIGMA, TEMPERATURES, N, sliding_run
 from scipy.special import erf
 
 from deepmech.core.random import Stream
@@ -14,7 +14,6 @@ from deepmech_book.sweeps.glass import walks
 from pairs import Page
 
 page = Page("glass/superposition")
-N = {"regularised": 25, "underparameterised": 24, "overparameterised": 3}
 TAUS = dict(zip((1.0, 0.1, 0.01, 1e-3, 0.0), 10.0 ** np.arange(2, 7), strict=True))
 """τ₉₀ by temperature."""
 TIMES = np.unique(np.geomspace(1, 1e7, 100).round())

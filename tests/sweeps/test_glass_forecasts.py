@@ -40,9 +40,9 @@ def test_a_forecast_of_networks_of_the_book_tells_a_walk_better_than_a_free_one_
     from deepmech.sweeps import run
     from deepmech_book.sweeps.glass import walks
 
-    data = {"name": "digits", "n_data": 300, "whiten": True}
     short = {**walks.WHITENED["underparameterised"], "sgd_steps": 5000, "descent_steps": 0}
-    like = walks.phase_sweep("underparameterised", data, [1e-2, 0.0], 2, 3000, [1000], short, width=4)
+    how = {"n_data": 300, "steps": 3000, "waiting": [1000], "preparation": short, "width": 4}
+    like = walks.phase_sweep("underparameterised", "digits", [1e-2, 0.0], 2, **how)
     real, said = (
         run(like, tmp_path / "walks", progress=False),
         run(forecasts.forecasts(like), tmp_path / "said", progress=False),

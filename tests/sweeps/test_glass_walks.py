@@ -16,8 +16,8 @@ from deepmech_book.glass.experiments import experiment
 from deepmech_book.sweeps.glass import walks
 from deepmech_book.sweeps.glass.data import binary
 
-SMALL = {"name": "digits", "n_data": 300}
 BRIEF = {"sgd_steps": 200, "learning_rate": 0.05, "gain": 2.0}
+SMALL = {"n_data": 300, "whiten": False, "preparation": BRIEF}
 
 
 def test_components_are_standard_and_have_fixed_signs():
@@ -76,7 +76,7 @@ def test_temperatures_of_which_a_page_speaks_may_not_be_missing():
 def test_temperatures_are_the_paper_s():
     """At 300 samples the walk is colder, and its diffusion the same."""
     sweep = walks.phase_sweep(
-        "regularised", SMALL, [1.0, 0.01, 0.0], 2, steps=60, waiting=[10, 30], preparation=BRIEF, width=4
+        "regularised", "digits", [1.0, 0.01, 0.0], 2, **SMALL, steps=60, waiting=[10, 30], width=4
     )
     whole = sweeps.run(sweep, chunk=6)
     window = phases.window_size(whole).sel(temperature=1.0).values[:1]
@@ -85,7 +85,7 @@ def test_temperatures_are_the_paper_s():
 
 
 def test_weights_after_the_wait_are_those_that_walks_are_compared_with():
-    sweep = walks.phase_sweep("regularised", SMALL, [1.0, 0.0], 2, steps=60, waiting=[10], preparation=BRIEF, width=4)
+    sweep = walks.phase_sweep("regularised", "digits", [1.0, 0.0], 2, **SMALL, steps=60, waiting=[10], width=4)
     run, weights = sweeps.run(sweep), sweeps.run(walks.waited_weights(sweep)).weights
     assert weights.temperature.values.tolist() == [1.0]
     np.testing.assert_allclose(
@@ -94,9 +94,7 @@ def test_weights_after_the_wait_are_those_that_walks_are_compared_with():
 
 
 def test_hot_walks_are_free_in_time_and_in_shape():
-    sweep = walks.phase_sweep(
-        "underparameterised", SMALL, [1.0, 0.0], 4, steps=400, waiting=[20], preparation=BRIEF, width=6
-    )
+    sweep = walks.phase_sweep("underparameterised", "digits", [1.0, 0.0], 4, **SMALL, steps=400, waiting=[20], width=6)
     run = phases.survivors(sweeps.run(sweep, chunk=8))
     hot = phases.times(run).sel(temperature=1.0)
     assert float(hot.tau / hot.free) == pytest.approx(1.0, abs=0.3)

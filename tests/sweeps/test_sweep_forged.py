@@ -1,6 +1,6 @@
 """Laws of verification: whatever is changed in a shipped file, whose checksum is then made to fit, is found or told.
 
-The forger may write the entry of the record anew, as :func:`deepmech_book.sweeps.record.add_entry` does; what a result
+The forger may write the entry of the record anew, as :func:`deepmech_book.sweeps.shipped.add_entry` does; what a result
 was recomputed with before, if it was, stays.
 """
 
@@ -21,14 +21,13 @@ from deepmech import over
 from deepmech.cli import main
 from deepmech.core import provenance
 from deepmech.data import load as load_data
-from deepmech.sweeps import Sweep, run, sweep_at
+from deepmech.sweeps import Sweep, run
 from deepmech.sweeps.files import require_contained
-from deepmech.sweeps.store import DamagedChunkWarning, Store, checksum, read_netcdf, start_store, write_netcdf
+from deepmech.sweeps.store import DamagedChunkWarning, Store, checksum, read_netcdf, sweep_at, to_netcdf
 from deepmech_book.build.sources import mapping
 from deepmech_book.cells import CELLS
-from deepmech_book.sweeps import record, verification
-from deepmech_book.sweeps.record import StaleError
-from deepmech_book.sweeps.shipped import publish, result, sweep_in
+from deepmech_book.sweeps import shipped, verification
+from deepmech_book.sweeps.shipped import StaleError, publish, result, sweep_in
 from deepmech_book.sweeps.verification import verify, verify_all
 
 MODULE = """\
@@ -79,11 +78,11 @@ def forge(path, change, entered=True):
     copy = folder / path.name
     dataset = read_netcdf(path)
     dataset = change(dataset) or dataset
-    write_netcdf(dataset, copy)
-    entry = record.read_record(path.parent)[path.name]
-    (folder / record.FILE).write_text(json.dumps({path.name: {**entry, "file": checksum(copy)}}))
+    copy.write_bytes(to_netcdf(dataset))
+    entry = shipped.read_record(path.parent)[path.name]
+    (folder / shipped.RECORD).write_text(json.dumps({path.name: {**entry, "file": checksum(copy)}}))
     if entered:
-        record.add_entry(copy, dataset, 3)
+        shipped.add_entry(copy, dataset, 3)
     return copy
 
 
@@ -133,14 +132,14 @@ def test_ten_times_what_an_honest_recomputation_differs_is_found(place, monkeypa
     monkeypatch.setattr(module, "OFF", 1e-7)
     (report,) = verify(honest, n=99)
     assert report.passed and report.differences["sum"] == pytest.approx(1e-7, rel=1e-3)
-    entry = record.read_record(honest.parent)
+    entry = shipped.read_record(honest.parent)
 
     def change(dataset):
         dataset["sum"].values[1, 2] *= 1 - ratio * 1e-7
 
     forged = forge(place, change)
     for kept in (entry[honest.name]["recomputed"], []):
-        (forged.parent / record.FILE).write_text(
+        (forged.parent / shipped.RECORD).write_text(
             json.dumps({forged.name: {**entry[honest.name], "file": checksum(forged), "recomputed": kept}})
         )
         (report,) = verify(forged, n=99)
@@ -228,9 +227,9 @@ def test_a_file_cannot_switch_equality_off(place, name):
 )
 def test_what_the_record_says_of_a_file_is_checked(place, change):
     copy = forge(place, lambda d: d)
-    entries = record.read_record(copy.parent)
+    entries = shipped.read_record(copy.parent)
     entries[copy.name] |= change
-    (copy.parent / record.FILE).write_text(json.dumps(entries))
+    (copy.parent / shipped.RECORD).write_text(json.dumps(entries))
     assert found(copy)
 
 
@@ -244,18 +243,18 @@ def test_what_the_record_says_of_a_file_is_checked(place, change):
 def test_a_record_of_any_shape_is_read_or_named(place, value, field):
     """What is wrong in its form is one line with the file's name, whatever it is."""
     copy = forge(place, lambda d: d)
-    entries = record.read_record(copy.parent)
+    entries = shipped.read_record(copy.parent)
     entry = entries[copy.name]
     entry["recomputed"] = [{"code": "c0de", "on": "x", "cells": [0], "parts": [], "largest": 0.0}]
     if field in ("cells", "largest", "on"):
         entry["recomputed"][0][field] = value
     elif field:
         entry[field] = value
-    (copy.parent / record.FILE).write_text(json.dumps(entries if field else value))
+    (copy.parent / shipped.RECORD).write_text(json.dumps(entries if field else value))
     try:
         (report,) = verify(copy, n=1)
     except StaleError as error:
-        assert (record.FILE in str(error) or copy.name in str(error)) and "\n" not in str(error)
+        assert (shipped.RECORD in str(error) or copy.name in str(error)) and "\n" not in str(error)
     else:
         assert report.passed or "DIFFERENT" in str(report)
 
@@ -277,9 +276,9 @@ def test_what_is_left_out_on_purpose_is_no_difference(place, tmp_path):
 def test_a_damaged_file_that_the_record_lists_is_named(place):
     copy = forge(place, lambda d: d)
     copy.write_bytes(b"no netCDF")
-    entries = json.loads((copy.parent / record.FILE).read_text())
+    entries = json.loads((copy.parent / shipped.RECORD).read_text())
     entries[copy.name]["file"] = checksum(copy)
-    (copy.parent / record.FILE).write_text(json.dumps(entries))
+    (copy.parent / shipped.RECORD).write_text(json.dumps(entries))
     with pytest.raises(StaleError, match=copy.name):
         list(verify(copy))
 
@@ -354,14 +353,14 @@ def test_no_door_reads_what_is_not_in_the_file_or_beyond_all_bounds(place, tmp_p
     secret.write_bytes(place.read_bytes())
     copy = forge(place, lambda d: d)
     sweep = sweep_in(copy)
-    store = Store(tmp_path / "store", sweep.key, sweep.n_cells)
-    start_store(store.path, {"key": sweep.key, "code": "", "sweep": sweep.to_json()})
-    chunk = store.write(read_netcdf(place).rename(base="cell").assign_coords(cell=range(3)).assign_attrs(code=""))
+    store = Store(tmp_path / "store", sweep)
+    with store.locked():
+        chunk = store.write(read_netcdf(place).rename(base="cell").assign_coords(cell=range(3)).assign_attrs(code=""))
     for path in (copy, chunk):
         with h5py.File(path, "r+") as file:
             change(file, secret)
-    entry = record.read_record(copy.parent)[copy.name]
-    (copy.parent / record.FILE).write_text(json.dumps({copy.name: {**entry, "file": checksum(copy)}}))
+    entry = shipped.read_record(copy.parent)[copy.name]
+    (copy.parent / shipped.RECORD).write_text(json.dumps({copy.name: {**entry, "file": checksum(copy)}}))
     chunk = chunk.rename(chunk.with_name(f"cells-0000000-0000002-{checksum(chunk)}.nc"))
     doors = [lambda: read_netcdf(copy), lambda: sweep_in(copy), lambda: list(verify(copy)), lambda: result(sweep)]
     monkeypatch.setenv("DEEPMECH_RESULTS", str(copy.parent))
@@ -395,7 +394,7 @@ def test_a_pipe_is_no_file(place, tmp_path, monkeypatch, name):
     store, copy = tmp_path / "store", forge(place, lambda d: d)
     copy = shutil.copytree(copy.parent, tmp_path / "copy") / copy.name
     pipe = {
-        "result": copy, "record": copy.parent / record.FILE, "manifest": store / "manifest.json",
+        "result": copy, "record": copy.parent / shipped.RECORD, "manifest": store / "manifest.json",
         "profile": tmp_path / "mine.yml", "data": tmp_path / "mnist" / "train-images-idx3-ubyte.gz",
     }[name]  # fmt: skip
     pipe.unlink(missing_ok=True)
@@ -414,7 +413,7 @@ def test_a_pipe_is_no_file(place, tmp_path, monkeypatch, name):
 )
 def test_json_that_takes_all_memory_is_named_with_its_file(place, tmp_path, text, words):
     copy = forge(place, lambda d: d)
-    for path in (copy.parent / record.FILE, tmp_path / "manifest.json"):
+    for path in (copy.parent / shipped.RECORD, tmp_path / "manifest.json"):
         path.write_text(text)
         with pytest.raises(ValueError, match=rf"{path.name}.*{words}"):
             list(verify(copy if path.parent == copy.parent else tmp_path))
@@ -428,7 +427,7 @@ def test_minutes_are_finite(place, minutes):
 
 def test_types_that_a_file_gives_back_are_those_that_are_computed(place):
     assert isinstance(read_netcdf(place), xr.Dataset)
-    entry = record.read_record(place.parent)[place.name]
+    entry = shipped.read_record(place.parent)[place.name]
     assert entry["variables"] == {
         "count": "int64", "diverged": "bool", "loss": "float64", "single": "float32", "sum": "float64", "word": "text",
     }  # fmt: skip

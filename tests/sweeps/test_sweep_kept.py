@@ -2,7 +2,6 @@
 sweep that was read from a file is the one that was written."""
 
 import json
-import os
 import re
 import time
 
@@ -15,32 +14,24 @@ from hypothesis import strategies as st
 
 from deepmech import over
 from deepmech.simulators.spring_block import Chain
-from deepmech.sweeps import CellsFailedError, Sweep, load, run, sweep_at, sweep_of
-from deepmech.sweeps.run import chunks_of, open_store
-from deepmech.sweeps.store import as_stored, read_netcdf
+from deepmech.sweeps import CellsFailedError, Sweep, load, run, sweep_of
+from deepmech.sweeps.run import chunks_of
+from deepmech.sweeps.store import read_netcdf, sweep_at
 from deepmech_book.sweeps.shipped import publish
 from deepmech_book.sweeps.verification import verify, verify_all
 
 N = 4
 POWERS = "deepmech.sweeps.example:powers"
-NAMES = st.sampled_from(
-    ["loss", "my loss", "a/b", "a\0b", ".", "é", " ", "", "step", "x", "coordinates", "\ud800", "_v"]
-)
-TEXTS = st.sampled_from(["", "a", "bb", "a\0b", "é", "\ud800", "a much longer text"])
-ATTRS = st.dictionaries(
-    st.sampled_from(
-        ["units", "long_name", "dtype", "coordinates", "_Encoding", "scale_factor", "_FillValue", "CLASS", "a b", ""]
-    ),
-    st.one_of(TEXTS, st.sampled_from(["bool", 3, 2.5, True, None, 2**70, [1, 2], [1], np.float32(0.1), np.int64(3)])),
-    max_size=2,
-)  # fmt: skip
-TYPES = ["f4", "f8", "i1", "i4", "i8", "u1", "u8", "?", "U", "O", "S3", "c16", "f2", "longdouble", "M8[s]", ">f8"]
+NAMES = st.sampled_from(["loss", "my loss", "é", "step", "x", "_v"])
+TEXTS = st.sampled_from(["", "a", "bb", "é", "a much longer text"])
+VALUES_OF_ATTRS = TEXTS | st.sampled_from([3, 2.5, True, None, 2**70, [1, 2], [1], np.float32(0.1), np.int64(3)])
+ATTRS = st.dictionaries(st.sampled_from(["units", "long_name", "a b"]), VALUES_OF_ATTRS, max_size=2)
+TYPES = ["f4", "f8", "i1", "i4", "i8", "u1", "u8", "?", "U", "O", "c16", "longdouble", ">f8"]
 
 
 @st.composite
 def variables(draw, dims):
-    kind = draw(st.sampled_from(TYPES))
-    shape = (N, *(2 for _ in dims[1:])) if dims[:1] == ("cell",) else tuple(2 for _ in dims)
+    kind, shape = draw(st.sampled_from(TYPES)), (N, 2)[: len(dims)] if dims[0] == "cell" else (2,)
     size = int(np.prod(shape))
     if kind in ("U", "O"):
         values = np.array(draw(st.lists(TEXTS, min_size=size, max_size=size)), object if kind == "O" else None)
@@ -52,11 +43,9 @@ def variables(draw, dims):
 @st.composite
 def datasets(draw):
     """Datasets over ``cell`` with variables, coordinates, names, types and attributes of many kinds."""
-    other = draw(NAMES.filter(bool))
+    other = draw(NAMES)
     found = {draw(NAMES): draw(variables(draw(st.sampled_from([("cell",), ("cell", other)])))) for _ in range(2)}
-    coords = (
-        {draw(st.sampled_from([other, "beside", "be side"])): draw(variables((other,)))} if draw(st.booleans()) else {}
-    )
+    coords = {draw(st.sampled_from([other, "beside"])): draw(variables((other,)))} if draw(st.booleans()) else {}
     try:
         return xr.Dataset(found, coords)
     except (ValueError, TypeError):  # names that contradict one another
@@ -77,11 +66,7 @@ def identical(one, two):
     return True
 
 
-#: So many data sets where a landing is tested, a third of them otherwise.
-MANY = 300 if os.environ.get("CI") == "true" else 100
-
-
-@settings(max_examples=MANY, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.filter_too_much])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.filter_too_much])
 @given(datasets(), st.integers(1, N))
 def test_memory_and_store_give_one_dataset_or_refuse_it_at_once(tmp_path_factory, dataset, chunk):
     sweep_functions.HELD.update(dataset=dataset, called=0)
@@ -90,48 +75,27 @@ def test_memory_and_store_give_one_dataset_or_refuse_it_at_once(tmp_path_factory
         kept = run(grid(), chunk=chunk)
     except CellsFailedError as refused:
         assert "returned" in str(refused) and "Traceback" not in str(refused)
-        # No other cell is computed: texts alone are the cells' own.
-        assert sweep_functions.HELD["called"] == 1 or "texts without NUL" in str(refused)
+        assert sweep_functions.HELD["called"] == 1, "no other cell is computed"
         with pytest.raises(CellsFailedError, match=re.escape(str(refused))):
             run(grid(), store, chunk=chunk)
         return
     assert identical(run(grid(), store, chunk=N), kept)
+    for name, values in dataset.data_vars.items():
+        assert kept[name].values.ravel().tolist() == values.values.ravel().tolist(), "as the function had it"
     file = publish(kept, store)
     assert identical(read_netcdf(file), kept)
     opened = xr.load_dataset(file, engine="h5netcdf", decode_times=False)  # as anybody does
     assert all(opened[name].equals(kept[name]) for name in kept.variables)
 
 
-KINDS = {
-    "int64": lambda i: np.int64(2**60 + i), "float64": lambda i: float("nan") if i == 2 else 1.0 + i,
-    "int32": lambda i: np.int32(i), "float32": lambda i: np.float32(i), "text": lambda i: "t" * i,
-    "bool": lambda i: i > 2,
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("other", KINDS)
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_answer_does_not_depend_on_the_chunks(kind, other):
-    """Each cell by itself has one of two types; where both meet, the types are named."""
-    types = [kind, kind, other, other]
-
-    def made(cells):  # a chunk has one type: that of its last cell
-        return xr.Dataset({"v": ("cell", np.array([KINDS[types[cells[-1]]](int(i)) for i in cells]))})
-
-    sweep_functions.HELD["dataset"] = made
-    whole = [None if i == N else i for i in range(1, N + 1)]
-    for chunk in whole[:2]:
-        if kind == other:
-            assert run(grid(), chunk=chunk)["v"].dtype.kind == run(grid())["v"].dtype.kind
-        else:
-            with pytest.raises(ValueError, match=r"of type .* of type .*same types"):
-                run(grid(), chunk=chunk)
-
-
-@pytest.mark.parametrize("change", ["attribute", "coordinate", "variable", "length", "order"])
+@pytest.mark.parametrize("change", ["type", "attribute", "coordinate", "variable", "length", "order"])
 def test_chunks_that_do_not_fit_are_refused_before_the_last(change):
+    """Joined, they would be other numbers, and which depended on how cells were cut into chunks."""
+
     def made(cells):
         one, late = xr.Dataset({"v": (("cell", "k", "m"), np.zeros((len(cells), 2, 3)))}, {"k": [1, 2]}), cells[0] == 1
+        if late and change == "type":
+            one["v"] = one["v"].astype("float32")
         if late and change == "attribute":
             one["v"].attrs["units"] = "s"
         if late and change == "coordinate":
@@ -143,9 +107,22 @@ def test_chunks_that_do_not_fit_are_refused_before_the_last(change):
         return one.transpose("cell", "m", "k") if late and change == "order" else one
 
     sweep_functions.HELD.update(dataset=made, called=0)
-    with pytest.raises(ValueError, match="must return the same variables"):
+    with pytest.raises(ValueError, match="must return the same variables, of the same types"):
         run(grid(), chunk=1)
     assert sweep_functions.HELD["called"] == 2
+
+
+def test_names_and_units_do_not_pass_from_one_quantity_to_another():
+    attrs = {"long_name": "length", "units": "m"}
+
+    def made(cells):
+        v = xr.DataArray(cells * 0.5, dims="cell", attrs=attrs)
+        return xr.Dataset({"v": v, "square": v**2, "negative": v < 0})
+
+    sweep_functions.HELD["dataset"] = made
+    kept = run(grid())
+    assert kept["v"].attrs == attrs
+    assert kept["square"].attrs == kept["negative"].attrs == kept["diverged"].attrs == {}
 
 
 WRITTEN = st.sampled_from(["i8", "i1", "u8", "f8", "f4", ">f8", "?", "U"])
@@ -165,6 +142,8 @@ def test_labels_with_one_key_reach_a_function_as_equal_values_of_equal_type(a, b
     alike = given_one.identical(given_two) and given_one["x"].dtype == given_two["x"].dtype
     alike &= repr(one.fixed) == repr(two.fixed)
     assert (one.key == two.key) == (one == two) == alike
+    read = Sweep.from_json(json.loads(json.dumps(one.to_json())))
+    assert read == one and read.slice(range(one.n_cells)).identical(given_one), "what was read is what was written"
     assert not one.contains(two) or given_one["x"].dtype == given_two["x"].dtype
 
 
@@ -218,14 +197,6 @@ def test_a_second_coordinate_stays_through_memory_and_store(tmp_path):
     assert all(next(verify(path, sweep=sweep)).passed for path in (shipped, tmp_path / "store"))
 
 
-@pytest.mark.parametrize("type", ["f4", "i2", "u8", ">f8", "?"])
-def test_a_sweep_that_was_read_is_the_one_that_was_written(type):
-    values = np.array([0.1, 1.0] if "f" in type else [0, 1]).astype(type)
-    sweep = Sweep("s", "sweep_functions:held", {"x": over("x", values)})
-    again = Sweep.from_json(json.loads(json.dumps(sweep.to_json())))
-    assert again.cells["x"].dtype == sweep.cells["x"].dtype and again.slice([0, 1]).identical(sweep.slice([0, 1]))
-
-
 @pytest.mark.parametrize(
     ("cells", "said"),
     [
@@ -235,9 +206,6 @@ def test_a_sweep_that_was_read_is_the_one_that_was_written(type):
         ({"x": over("x", np.array([1], "c16").real) * 1j}, "numbers, booleans or texts"),
         ({"x": over("a/b", [1])}, "a/b"),
         ({"a\0b": over("x", [1])}, "embedded NULL"),
-        ({"my x": over("x", [1])}, "my x"),
-        ({"x": over("x", [1]).assign_coords({"my label": ("x", ["a"])})}, "my label"),
-        ({"x": over("x", [1]).assign_coords(label=("x", ["a"], {"dtype": "bool"}))}, "label"),
     ],
 )
 def test_a_grid_that_no_file_keeps_is_refused_before_the_first_cell(cells, said):
@@ -245,42 +213,6 @@ def test_a_grid_that_no_file_keeps_is_refused_before_the_first_cell(cells, said)
     with pytest.raises(ValueError, match=said):
         run(Sweep("s", "sweep_functions:held", cells))
     assert not sweep_functions.HELD["called"]
-
-
-@pytest.mark.parametrize(
-    ("key", "value"), [("b", True), ("u", "a\0b"), ("u", None), ("coordinates", "x"), ("scale_factor", 2.0)]
-)
-def test_the_attribute_that_no_file_keeps_is_named(key, value):
-    fine = {"long_name": "a number"}
-    of = {"first": ("cell", np.arange(2.0 * N), fine), "v": ("cell", np.arange(2.0 * N), {**fine, key: value})}
-    sweep_functions.HELD["dataset"] = lambda cells: xr.Dataset(of).isel(cell=cells)
-    with pytest.raises(CellsFailedError, match=f"returned what no file keeps: .*'{key}' of 'v'"):
-        run(grid())
-
-
-def test_labels_of_several_levels_are_named_with_the_remedy():
-    levels = xr.Dataset({"v": (("k", "m"), np.zeros((2, 2)))}, {"k": [0, 1], "m": [0, 1]}).stack(both=("k", "m"))
-    with pytest.raises(ValueError, match=r"'both' .*reset_index"):
-        as_stored(levels)
-
-
-def test_a_name_with_a_blank_is_kept_where_a_file_keeps_it(tmp_path):
-    sweep = Sweep("s", "sweep_functions:held", {"learning rate": over("learning rate", [0.5, 1.0])})
-    sweep_functions.HELD["dataset"] = xr.Dataset({"my loss": ("cell", [1.0, 2.0])})
-    assert identical(run(sweep), run(sweep, tmp_path))
-
-
-def test_a_store_without_a_chunk_serves_the_code_of_the_day(tmp_path):
-    store = open_store(grid(), tmp_path)
-    manifest = json.loads((tmp_path / "manifest.json").read_text())
-    (tmp_path / "manifest.json").write_text(json.dumps({**manifest, "code": "0" * 16}))
-    sweep_functions.HELD["dataset"] = xr.Dataset({"v": ("cell", np.arange(N))})
-    assert run(grid(), tmp_path)["v"].size == N
-    manifest = json.loads((tmp_path / "manifest.json").read_text())
-    assert manifest["code"] == grid().code
-    (tmp_path / "manifest.json").write_text(json.dumps({**manifest, "code": "0" * 16}))
-    with pytest.raises(ValueError, match="made by other code"):
-        run(grid(), store.path)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ import itertools
 import os
 import re
 import sys
-import textwrap
 import time
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
@@ -22,12 +21,11 @@ from deepmech import over
 from deepmech.cli import main
 from deepmech.core import provenance
 from deepmech.sweeps import IncompleteError, Sweep, load, run, sweep_of
-from deepmech.sweeps.store import read_netcdf, write_netcdf
+from deepmech.sweeps.store import read_netcdf, to_netcdf
 from deepmech_book.cells import CELLS
-from deepmech_book.sweeps import record, shipped, verification
+from deepmech_book.sweeps import shipped, verification
 from deepmech_book.sweeps.policy import CellFunction, Policy
-from deepmech_book.sweeps.record import StaleError
-from deepmech_book.sweeps.shipped import NotShippedError, publish, result
+from deepmech_book.sweeps.shipped import StaleError, publish, result
 from deepmech_book.sweeps.verification import verify, verify_all
 
 WALKS = make()
@@ -151,14 +149,14 @@ def test_what_did_not_pass_is_not_noted(place):
     path = publish(run(sweep()), place / "results")
     edit(place, "FACTOR = 2.0", "FACTOR = 3.0")
     assert not verify_all([place / "results"])[1]
-    assert record.read_entry(path)["recomputed"] == []
+    assert shipped.read_entry(path)["recomputed"] == []
 
 
 def test_distinct_cells_add_up_from_call_to_call(place):
     path = publish(run(sweep(n=40)), place / "results")
     for _ in range(60):
         assert next(verify(path, n=2)).passed
-    (entry,) = record.read_entry(path)["recomputed"]
+    (entry,) = shipped.read_entry(path)["recomputed"]
     assert len(entry["cells"]) > 30 and {0, 39} <= set(entry["cells"]), "corners are chosen more often than others"
 
 
@@ -188,16 +186,8 @@ def test_minutes_go_round_all_results_and_end(place, fast):
         publish(run(sweep(n=9, steps=steps)), place / "results")
     text, passed = verify_all([place / "results"], minutes=0.2)
     assert passed and "4 of 4 results" not in text
-    entries = record.read_record(place / "results")
+    entries = shipped.read_record(place / "results")
     assert len(entries) == 4 and all(e["recomputed"] for e in entries.values())
-
-
-def _edited(change):
-    def forge(path):
-        dataset = read_netcdf(path)
-        write_netcdf(change(dataset) or dataset, path)
-
-    return forge
 
 
 def _swap(path):
@@ -211,10 +201,12 @@ DAMAGES = {
     "one bit": lambda path: path.write_bytes(path.read_bytes()[:-9] + b"!" + path.read_bytes()[-8:]),
     "no netCDF": lambda path: path.write_text("y = 1"),
     "another result": _swap,
-    "entry lost": lambda path: (path.parent / record.FILE).write_text("{}\n"),
-    "record lost": lambda path: (path.parent / record.FILE).unlink(),
-    "record of another form": lambda path: (path.parent / record.FILE).write_text('{"x": {"file": "1"}}'),
-    "today's code and a dear cell": _edited(lambda d: d.assign(y=d.y + 1).assign_attrs(wall_seconds=1e9)),
+    "entry lost": lambda path: (path.parent / shipped.RECORD).write_text("{}\n"),
+    "record lost": lambda path: (path.parent / shipped.RECORD).unlink(),
+    "record of another form": lambda path: (path.parent / shipped.RECORD).write_text('{"x": {"file": "1"}}'),
+    "a cell that takes long": lambda path: path.write_bytes(
+        to_netcdf(read_netcdf(path).assign_attrs(wall_seconds=1e9))
+    ),
 }
 
 
@@ -227,7 +219,7 @@ def test_what_was_made_from_a_result_is_not_shown_beside_another_one(place):
     assert result(derived).attrs["obtained"].startswith("shipped")
     publish(first.assign(extra=first[next(iter(first.data_vars))]), place / "results")
     with pytest.raises(StaleError, match=rf"{path.name} was made from .*{source.key}\.nc, which is another one now"):
-        record.read_entry(path)
+        shipped.read_entry(path)
 
 
 @pytest.mark.parametrize("what", DAMAGES)
@@ -237,21 +229,6 @@ def test_no_forgery_is_shown(place, what):
     DAMAGES[what](path)
     with pytest.raises(StaleError):
         result(sweep())
-
-
-def test_names_and_units_do_not_pass_from_one_quantity_to_another(place):
-    text = """\
-        import xarray as xr
-
-        def compute(cells, steps):
-            y = xr.DataArray(cells["base"].values, dims="cell", attrs={"long_name": "length", "units": "m"})
-            return xr.Dataset({"y": y, "square": y**2, "negative": y < 0})
-        """
-    write(place, textwrap.dedent(text))
-    forget()
-    made = run(sweep())
-    assert made["y"].attrs == {"long_name": "length", "units": "m"}
-    assert made["square"].attrs == made["negative"].attrs == made["diverged"].attrs == {}
 
 
 @pytest.mark.parametrize(
@@ -295,7 +272,7 @@ def test_a_file_of_other_data_or_another_spec_under_this_name_is_named(place):
     path = publish(run(sweep(data="one")), place / "results")
     with pytest.raises(StaleError, match="renamed or damaged"):
         path = path.rename(path.with_name(shipped.filename(sweep(data="two"))))
-        record.add_entry(path, read_netcdf(path), 3)
+        shipped.add_entry(path, read_netcdf(path), 3)
         result(sweep(data="two"))
 
 
@@ -321,7 +298,7 @@ def test_results_are_found_by_variable_then_checkout_around_then_that_of_the_lib
     monkeypatch.chdir(place)
     assert shipped.folder() == ours
     monkeypatch.setenv("DEEPMECH_RESULTS", str(place / "nowhere"))
-    with pytest.raises(NotShippedError, match="DEEPMECH_RESULTS"):
+    with pytest.raises(match="DEEPMECH_RESULTS"):
         shipped.folder()
 
 
@@ -354,7 +331,7 @@ def test_what_ships_comes_back_to_the_bit(place):
     made = run(make())
     path = publish(made, place / "results")
     assert path.name == f"walks-{make().key}.nc" and same(result(make()), made)
-    assert {f.name for f in path.parent.glob("[!.]*")} == {path.name, record.FILE}
+    assert {f.name for f in path.parent.glob("[!.]*")} == {path.name, shipped.RECORD}
     with pytest.raises(ValueError, match="publish the whole grid"):
         publish(made.isel(seed=[0, 1]), place)
     with pytest.raises(ValueError, match="does not say which sweep"):
@@ -372,9 +349,6 @@ def test_verification_finds_one_changed_cell_in_a_store_and_in_a_file(tmp_path):
     (report,) = of_walks(tmp_path / "results", n=99)
     assert report.passed and report.cells == tuple(range(12))
     assert next(of_walks(path, n=2, seed=1)).cells != next(of_walks(path, n=2, seed=2)).cells
-    word = made.copy(deep=True)
-    word["state"].values[0, 0] = "stopped"
-    assert not next(of_walks(publish(word, tmp_path), n=99)).passed
     made["path"].values[1, 2, 3] += 1e-12
     publish(made, tmp_path / "results")
     (report,) = of_walks(path, n=99)
@@ -383,6 +357,7 @@ def test_verification_finds_one_changed_cell_in_a_store_and_in_a_file(tmp_path):
     lines = []
     text, passed = verify_all([path], sweep=WALKS, n=99, say=lines.append)
     assert not passed and "1 results differ" in text and lines[0].startswith("FAILED")
+    (tmp_path / "elsewhere").mkdir()
     with pytest.raises(ValueError, match="neither a shipped result"):
         list(verify(tmp_path / "elsewhere"))
 
@@ -405,22 +380,6 @@ def test_another_processor_gets_the_tolerance_that_the_function_states(tmp_path,
     assert not report.passed, "where a result was made, bits are equal"
 
 
-def test_numbers_that_are_rounding_alone_agree_where_both_are_and_only_there(tmp_path, monkeypatch):
-    made, walk = run(make()), make().function()
-    path = made["path"].copy()
-    above = float(path.where(np.isfinite(path)).quantile(0.9))
-    rounding = (path > above) & np.isfinite(path)
-
-    def passes(numbers):
-        policy = Policy({"path": 1e-6}, rounding_above={"path": above})
-        monkeypatch.setattr("sweep_functions.walk", CellFunction(walk, policy))
-        return next(of_walks(publish(made.assign(path=numbers), tmp_path), n=99)).passed
-
-    assert passes(path.where(~rounding, 3 * path)) and passes(path.where(~rounding))
-    assert not passes(path.where(~rounding, above - 1)), "one is above that, and one is below"
-    assert not passes(path.where(rounding, path + 1)), "and what is below has to agree"
-
-
 def test_a_function_that_depends_on_its_neighbours_fails_verification(tmp_path):
     sweep = make("depends_on_neighbours")
     assert not next(verify(publish(run(sweep, chunk=6), tmp_path), n=3, sweep=sweep)).passed
@@ -429,7 +388,7 @@ def test_a_function_that_depends_on_its_neighbours_fails_verification(tmp_path):
 def test_how_likely_it_is_that_a_change_is_seen_in_half_an_hour(monkeypatch):
     """One changed cell of 480 in one ``deepmech verify --minutes 30``: 3 in 100, by what cells cost that ship."""
     folder = Path(__file__).parents[2] / "book" / "results"
-    entries, clock, missed = record.read_record(folder), [0.0], {}
+    entries, clock, missed = shipped.read_record(folder), [0.0], {}
 
     def verified(file, count, *_):
         entry = entries[file.name]
@@ -449,17 +408,15 @@ def test_how_likely_it_is_that_a_change_is_seen_in_half_an_hour(monkeypatch):
     assert 0.02 < np.mean(chances) < 0.05
 
 
-def test_the_command_line_runs_completes_and_ships(tmp_path, capsys):
+def test_the_command_line_completes_a_store_and_ships_no_half(tmp_path, capsys):
     store, results, name = str(tmp_path / "store"), str(tmp_path / "results"), "test_sweep_results:WALKS"
     assert main(["sweep", name, "--store", store, "--chunk", "4"]) == 0
     said = capsys.readouterr().out
     assert "3 drift × 4 seed = 12 cells" in said and "1 diverged" in said
     next((tmp_path / "store").glob("cells-0000004-*")).unlink()
     assert main(["ship", store, results]) == 1 and "4 of 12 cells are missing" in capsys.readouterr().err
-    assert main(["sweep", name, "--store", store]) == 0
-    assert main(["ship", store, results]) == 0 and "shipped:" in capsys.readouterr().out
+    assert main(["sweep", name, "--store", store]) == main(["ship", store, results]) == 0
     assert same(read_netcdf(next((tmp_path / "results").glob("*.nc"))), run(make()))
-    assert main(["verify", store, results, "--sweep", name]) == 0
     assert main(["sweep", "nowhere:nothing", "--store", str(tmp_path / "x")]) == 1
 
 

@@ -2,6 +2,7 @@
 
 import random
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +14,8 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from deepmech import over
 from deepmech.sweeps import CellsFailedError, IncompleteError, Sweep, example, load, run
-from deepmech.sweeps.run import chunks_of, missing, open_store
-from deepmech.sweeps.store import equal_bits
+from deepmech.sweeps.run import chunks_of, missing
+from deepmech.sweeps.store import Store, equal_bits
 
 DRIFTS, SEEDS = over("drift", [0.0, 1.0, 2.0]), over("seed", range(4))
 
@@ -79,7 +80,7 @@ def test_bits_do_not_depend_on_chunks_order_or_what_was_there(tmp_path_factory, 
 
 
 def absent(store, sweep=None):
-    return missing(sweep or make(), open_store(sweep or make(), store).read())
+    return missing(sweep or make(), Store(store, sweep or make()).read())
 
 
 @pytest.mark.parametrize("pool", [ThreadPoolExecutor, ProcessPoolExecutor])
@@ -118,7 +119,8 @@ def test_an_incomplete_grid_refuses_and_says_how_to_complete_it(tmp_path, whole)
 
 
 def test_nothing_at_all_is_incomplete_too(tmp_path):
-    open_store(make(), tmp_path)
+    with Store(tmp_path, make()).locked():
+        pass
     with pytest.raises(IncompleteError, match="12 of 12"):
         load(make(), tmp_path)
     with pytest.raises(ValueError, match="no sweep's store"):
@@ -155,7 +157,7 @@ def test_ctrl_c_keeps_what_is_done(tmp_path, whole):
     with pytest.raises(KeyboardInterrupt):
         run(make("interrupted"), tmp_path, chunk=1)
     assert {f.name[:13] for f in tmp_path.glob("[!.]*")} == {"manifest.json", "cells-0000000", "cells-0000001"}
-    for cell, chunk in enumerate(open_store(make("interrupted"), tmp_path).read()):
+    for cell, chunk in enumerate(Store(tmp_path, make("interrupted")).read()):
         assert equal_bits(chunk["path"].values[0], whole["path"].values[0, cell])
 
 
@@ -200,16 +202,10 @@ def test_bad_specs_name_the_field(change, words):
 
 
 def test_what_decides_results_decides_the_key():
+    """Labels and fixed values, too: :mod:`test_sweep_kept` has them of all types."""
     base = make()
-    assert Sweep.from_json(base.to_json()) == base
-    assert Sweep.from_json(base.to_json()).key == base.key
-    others = [
-        make(pause=0.1),
-        Sweep("walks", base.compute, {"drift": DRIFTS, "seed": over("seed", range(5))}, base.fixed),
-        Sweep("walks", base.compute, base.cells, base.fixed, version=2),
-        Sweep("walks", base.compute, base.cells, base.fixed, data="0123"),
-    ]
-    assert len({s.key for s in [base, *others]}) == 5
+    assert Sweep.from_json(base.to_json()) == base and Sweep.from_json(base.to_json()).key == base.key
+    assert len({base.key, make(pause=0.1).key, replace(base, version=2).key, replace(base, data="0123").key}) == 4
 
 
 def test_a_spec_cannot_be_changed_from_outside():

@@ -17,11 +17,10 @@ from hypothesis import strategies as st
 
 from deepmech import over
 from deepmech.cli import main
-from deepmech.sweeps import Sweep, load, run, sweep_at, sweep_of
-from deepmech.sweeps.store import Store, read_netcdf, write_netcdf
+from deepmech.sweeps import Sweep, load, run, sweep_of
+from deepmech.sweeps.store import Store, read_netcdf, sweep_at, to_netcdf
 from deepmech_book.cells import CELLS
-from deepmech_book.sweeps.record import add_entry
-from deepmech_book.sweeps.shipped import publish, result
+from deepmech_book.sweeps.shipped import add_entry, publish, result
 from deepmech_book.sweeps.verification import compare, verify
 
 MARK = "ran"
@@ -63,17 +62,14 @@ def forged(place: Path, compute: str) -> tuple[Path, Path]:
     named = replace(sweep, compute=compute)
     numbers = xr.Dataset({"y": ("cell", [2.0, 4.0]), "diverged": ("cell", [False, False])})
     store = place / "store"
-    store.mkdir()
-    manifest = {"key": named.key, "code": "", "sweep": named.to_json()}
-    (store / "manifest.json").write_text(json.dumps(manifest))
-    chunk = numbers.assign_coords(cell=[0, 1]).assign_attrs(code="", versions="", machine="")
-    Store(store, named.key, named.n_cells).write(chunk)
+    with Store(store, named).locked():
+        Store(store, named).write(numbers.assign_coords(cell=[0, 1]).assign_attrs(code="", versions="", machine=""))
     whole = numbers.rename(cell="x").assign_coords(x=[1.0, 2.0])
     whole.attrs = {"spec": json.dumps(named.to_json()), "sweep": "powers", "sweep_key": named.key, "data": ""}
     whole.attrs |= {"seed": "none", "device": "cpu", "dtype": "float64", "wall_seconds": 0.1, "chunks": 1}
     whole.attrs |= {"machine": "one", "versions": "1"}
     file = place / "results" / f"powers-{named.key}.nc"
-    write_netcdf(whole, file)
+    file.write_bytes(to_netcdf(whole))
     add_entry(file, whole, 2)
     return file, store
 
@@ -166,6 +162,16 @@ def test_what_is_no_name_is_refused(compute):
     if not reference:
         with pytest.raises(ValueError, match=r"Sweep\.compute"):
             Sweep("s", compute, {"x": over("x", [1.0])})
+
+
+def test_a_folder_beside_the_file_is_not_the_book(tmp_path):
+    """Somebody sends a folder with a result and a package called like ours; verifying there imports nothing of it."""
+    (tmp_path / "deepmech_book").mkdir()
+    (tmp_path / "deepmech_book" / "__init__.py").write_text(f"open({str(tmp_path / MARK)!r}, 'w')\n")
+    data = {**Sweep("s", HONEST, {"x": over("x", [1.0])}).to_json(), "compute": "glass.walks"}
+    code = f"import sys; sys.path.insert(0, ''); from deepmech.sweeps import Sweep; Sweep.from_json({data!r})"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert "a name from a package's table" in done.stderr and not (tmp_path / MARK).exists()
 
 
 def test_a_sweep_beside_the_user_runs_by_its_name(tmp_path, monkeypatch, capsys):

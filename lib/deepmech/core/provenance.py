@@ -103,17 +103,7 @@ def code_hash(module: str) -> str:
     was when this process first asked, and the versions of this library, torch and numba.
 
     Of a module without source, the versions alone. What the module imports counts for nothing: whoever changes that
-    raises :attr:`.Sweep.version`.
-
-    Raises
-    ------
-    ValueError
-        If there is no module of that name.
-
-    Examples
-    --------
-    >>> len(code_hash("deepmech.core.random"))
-    16
+    raises :attr:`.Sweep.version`. A ValueError if there is no module of that name.
     """
     try:
         spec = importlib.util.find_spec(module)

@@ -134,7 +134,7 @@ class CallRecorder(TorchFunctionMode):
         for name, module in self.modules.items():
             begin, end = partial(self._begin, name), partial(self._end, name)
             self._hooks.callback(module.register_forward_pre_hook(begin, with_kwargs=True).remove)
-            self._hooks.callback(module.register_forward_hook(end, with_kwargs=True).remove)
+            self._hooks.callback(module.register_forward_hook(end, with_kwargs=True, always_call=True).remove)
         if self.functions:
             TorchFunctionMode.__enter__(self)
         return self
@@ -152,7 +152,8 @@ class CallRecorder(TorchFunctionMode):
 
     def _end(self, name: str, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         self.inside.pop()
-        self._ended(name, (*args, *kwargs.values()), result)
+        if result is not None:  # it has failed, and who called it may go on without
+            self._ended(name, (*args, *kwargs.values()), result)
 
     def _ended(self, name: str, args: tuple[Any, ...], result: Any) -> None:
         self.counts[name] += 1
@@ -257,7 +258,8 @@ class LayerRecorder(CallRecorder):
             kind = f"tensor of {value.dtype}, {value.layout}" if tensor else type(value).__name__
             raise ValueError(
                 f"load_curve: layer {name!r} {'is pooled to' if self.pool else 'returns'} a {kind}, "
-                "not a plain tensor; name a layer inside it, or take one out with pool="
+                "not a plain tensor; name a layer inside it, or take one out with pool= (of a quantised layer "
+                "pool=lambda h: h.dequantize())"
             )
         if value.ndim <= pooled or value.shape[pooled] != self.n:
             self._lose(name, f" has shape {tuple(value.shape)} of {self.n} samples", _REMEDY)
@@ -516,12 +518,10 @@ def _default(seen: _CallTable) -> Selection:
     ends = [INPUT] if real else []
     made, scaled = (specs.join_repr(seen.named(some.__contains__)) for some in (last, gates))
     if not found:
-        trained = {name for name, m in modules.items() if next(m.parameters(recurse=False), None) is not None}
-        own = seen.named(lambda call: call.name in trained or call in last)
         only = f"; {made} makes the output, which is no layer by default" if last else ""
         raise ValueError(
             "load_curve: this model has no activation to choose by default; give layers='blocks', or name the layers, "
-            f"layers={[*ends, *own]}, say; there are {_listing(modules)}{only}"
+            f"layers=[…]; there are {_listing(modules)}{only}"
         )
     first = seen.named(lambda call: isinstance(modules.get(call.name), kinds) and call.takes_all)
     # What a curve over activations leaves out: those inside of modules that compute out of sight.
@@ -574,8 +574,6 @@ def _blocks(seen: _CallTable) -> Selection:
     within = tuple(f"{name}." for kind in repeated for name in kinds[kind])
     outer = [kind for kind in repeated if not any(name.startswith(within) for name in kinds[kind])]
     names = kinds[max(outer, key=times.__getitem__)] if outer else []
-    while inner := [k for k in repeated if times[k] > sum(calls[n] for n in names) and _only_hold(modules, names, k)]:
-        names = kinds[inner[0]]  # a stage that holds nothing but blocks
     if not names:  # plain nn.Sequential, side by side in one parent
         parents: dict[str, list[str]] = {}
         for name, module in whole.items():
@@ -590,17 +588,6 @@ def _blocks(seen: _CallTable) -> Selection:
     each = _few([f"{number} calls of a {kind}" for kind, number in classes.items()])
     words = f"what enters the first block, then what each block returns: {each}"
     return Selection((BEFORE, *found), words, blocks=True)
-
-
-def _only_hold(modules: Mapping[str, nn.Module], names: Sequence[str], kind: type) -> bool:
-    """Whether modules have no parameters but those of modules of class ``kind`` in a list of theirs."""
-
-    def holds(child: nn.Module) -> bool:
-        held = list(child.children()) if isinstance(child, _CONTAINERS) else []
-        return bool(held) and all(isinstance(m, kind) for m in held)
-
-    children = [child for name in names for child in modules[name].children() if any(True for _ in child.parameters())]
-    return bool(names) and all(map(holds, children))
 
 
 def stream(output: Any) -> Any:

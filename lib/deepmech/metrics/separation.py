@@ -33,6 +33,7 @@ deep end of a load curve most, a straight curve looks convex.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
@@ -41,7 +42,7 @@ import torch
 from deepmech.core import specs
 
 __all__ = [
-    "RANK_TOLERANCE", "ClassMoments", "Metric", "NotFiniteError", "as_tensor", "class_labels",
+    "RANK_TOLERANCE", "ClassMoments", "Metric", "MetricFunction", "NotFiniteError", "as_tensor", "class_labels",
     "data_separation", "debiased", "probe_error", "real_numbers", "require_classes", "require_finite",
     "separation_ceiling",
 ]  # fmt: skip
@@ -98,6 +99,8 @@ def data_separation(
 
 
 Metric = Literal["D", "D_hat"]
+#: What a layer's features (n, units) and labels (n,) tell, as one number.
+MetricFunction = Callable[[np.ndarray, np.ndarray], float]
 
 # Directions whose between-class variance is below the square of this, relative to the largest, are taken as absent from
 # the range of the between-class covariance: double precision cannot tell them from zero when the matrix is formed.
@@ -137,7 +140,7 @@ class ClassMoments:
     def __init__(self, n_classes: int, metric: Metric = "D") -> None:
         if metric not in get_args(Metric):
             raise ValueError(f"metric = {metric!r}: must be one of {get_args(Metric)}")
-        allowed = f"a whole number (an int) of at least two classes, at most {_MOST_CLASSES:,}"
+        allowed = f"a whole number of at least two classes, at most {_MOST_CLASSES:,}"
         n_classes = specs.check_int("n_classes", n_classes, 2, _MOST_CLASSES, allowed)
         self.n_classes, self.metric = n_classes, metric
         self.count = torch.zeros(n_classes, dtype=torch.float64)

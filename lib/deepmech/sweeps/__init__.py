@@ -5,7 +5,7 @@ A :class:`Sweep` names the function that computes cells. :func:`run` computes wh
 """
 
 from deepmech.core.labels import to_records
-from deepmech.sweeps.run import CellsFailedError, IncompleteError, load, run, sweep_at
+from deepmech.sweeps.run import CellsFailedError, IncompleteError, load, run
 from deepmech.sweeps.store import DamagedChunkWarning
 from deepmech.sweeps.sweep import Sweep, sweep_of
 
@@ -16,7 +16,6 @@ __all__ = [
     "Sweep",
     "load",
     "run",
-    "sweep_at",
     "sweep_of",
     "to_records",
 ]

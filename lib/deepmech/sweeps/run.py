@@ -25,15 +25,7 @@ from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from deepmech.core import provenance, specs
-from deepmech.sweeps.store import (
-    Store,
-    as_stored,
-    read_manifest,
-    remove_stale,
-    require_kept,
-    same_variable,
-    start_store,
-)
+from deepmech.sweeps.store import Store, from_netcdf, to_netcdf
 from deepmech.sweeps.sweep import Sweep
 
 
@@ -47,17 +39,7 @@ class CellsFailedError(RuntimeError):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a chunk.
-
-    Attributes
-    ----------
-    indices : range
-        Its cells.
-    dataset : xarray.Dataset or None
-        What was computed, over ``cell``; None if the function raised.
-    traceback : str
-        Of what was raised.
-    """
+    """What became of the cells of a chunk: a Dataset over ``cell``, or, if the function raised, the traceback."""
 
     indices: range
     dataset: xr.Dataset | None
@@ -126,18 +108,22 @@ def run(
     specs.check("run: store", store, store is None or isinstance(store, str | Path), "a path, or None")
     sweep.function()
     try:
-        require_kept(as_stored(unfold(sweep, xr.Dataset())))
-    except ValueError as error:
+        to_netcdf(unfold(sweep, xr.Dataset()))
+    except Exception as error:  # whatever writers raise: known before the first cell, and not after the last
         raise ValueError(f"Sweep.cells of {sweep.name!r}: no file keeps their labels: {error}") from error
     if store is None:
         chunks: list[xr.Dataset] = []
         size = chunk or (sweep.n_cells if executor is None else ceil(sweep.n_cells / 32))
         _compute(sweep, [], chunks_of(range(sweep.n_cells), size), executor, progress, chunks.append)
         return _whole(sweep, chunks, "Run it again")
-    place = open_store(sweep, store)
-    with place.lock():
-        place.require_code(sweep.code)
+    place = Store(Path(store), sweep)
+    with place.locked():
         done = place.read()
+        if foreign := {str(made.attrs.get("code")) for made in done} - {sweep.code}:
+            raise ValueError(
+                f"{store} holds cells made by other code ({', '.join(foreign)}; this is {sweep.code}): use another "
+                "directory"
+            )
         todo = chunks_of(missing(sweep, done), chunk or ceil(sweep.n_cells / 32))
         _compute(sweep, done[:1], todo, executor, progress, place.write)
     return load(sweep, store)
@@ -176,65 +162,10 @@ def load(sweep: Sweep, store: str | Path) -> xr.Dataset:
     True
     """
     specs.check_type("load: sweep", sweep, Sweep)
-    read_manifest(store)
-    return _whole(sweep, open_store(sweep, store).read(), "Run it again with this store")
-
-
-def open_store(sweep: Sweep, path: str | Path) -> Store:
-    """Use or start the store of a sweep; a ValueError names what differs if another sweep lives there."""
-    path = Path(path)
-    if not (path / "manifest.json").exists():
-        start_store(path, {"key": sweep.key, "code": sweep.code, "sweep": sweep.to_json()})
-    remove_stale(path)
-    found, other = read_manifest(path), sweep_at(path)
-    if other.grid.dims != sweep.grid.dims and found["key"] == sweep.key:  # cells are numbered by it
-        raise ValueError(
-            f"{path} holds {sweep.name!r} over {', '.join(map(str, other.grid.dims))}, in this order: give cells so, "
-            "or use another directory"
-        )
-    if found["key"] != sweep.key:
-        if other.key != found["key"]:
-            raise ValueError(f"{path / 'manifest.json'} is damaged (its key is not that of its sweep)")
-        raise ValueError(
-            f"{path} holds another sweep than {sweep.name!r} ({sweep.key}), {other.name!r} ({found['key']}), which "
-            f"differs in {', '.join(sweep.differences(other))}. Use another directory"
-        )
-    return Store(path, sweep.key, sweep.n_cells)
-
-
-def sweep_at(path: str | Path) -> Sweep:
-    """The sweep of a store.
-
-    Parameters
-    ----------
-    path : path
-        The folder.
-
-    Returns
-    -------
-    Sweep
-
-    Raises
-    ------
-    ValueError
-        If there is no store, or its manifest is damaged.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> from deepmech import over
-    >>> from deepmech.sweeps import Sweep, run, sweep_at
-    >>> sweep = Sweep("doc", "deepmech.sweeps.example:powers", {"base": over("base", [1.0, 2.0])}, {"highest": 3})
-    >>> with TemporaryDirectory() as folder:
-    ...     kept = run(sweep, folder)
-    ...     sweep_at(folder).key == sweep.key
-    True
-    """
-    manifest = read_manifest(path)
-    try:
-        return Sweep.from_json(manifest["sweep"])
-    except ValueError as error:
-        raise ValueError(f"{Path(path) / 'manifest.json'}: {error}") from None
+    specs.check("load: store", store, isinstance(store, str | Path), "a path")
+    place = Store(Path(store), sweep)
+    place.require_sweep()
+    return _whole(sweep, place.read(), "Run it again with this store")
 
 
 def missing(sweep: Sweep, chunks: Sequence[xr.Dataset]) -> list[int]:
@@ -291,7 +222,6 @@ def _compute(
                     )
                 if not like:
                     like = [outcome.dataset]
-                    _require_kept(sweep, outcome.dataset)
                 _require_alike(sweep, like[0], outcome.dataset)
                 keep(outcome.dataset)
             bar.update(len(outcome.indices))
@@ -341,8 +271,8 @@ def compute_chunk(sweep: Sweep, indices: range) -> Outcome:
         "code": sweep.code,
         "versions": provenance.versions_in_words(),
         "machine": provenance.machine(),
-        "device": str(dataset.attrs.get("device", "cpu")),
-        "dtype": str(dataset.attrs.get("dtype", "as computed")),
+        "device": dataset.attrs.get("device", "cpu"),
+        "dtype": dataset.attrs.get("dtype", "as computed"),
         "wall_seconds": time.perf_counter() - start,
     }
     dataset = dataset.assign_coords(cell=np.asarray(indices))
@@ -365,9 +295,10 @@ def compute_cells(sweep: Sweep, indices: Sequence[int], fixed: Mapping[str, Any]
     if wrong := _fault(sweep, dataset, indices):
         raise CellsFailedError(f"sweep {sweep.name!r}: {sweep.compute} returned {wrong}")
     dataset = dataset.drop_vars([k for k, v in dataset.coords.items() if "cell" in v.dims]).transpose("cell", ...)
+    dataset.attrs = {name: str(dataset.attrs[name]) for name in ("device", "dtype") if name in dataset.attrs}
     try:
-        dataset = as_stored(dataset)
-    except ValueError as error:
+        dataset = from_netcdf(to_netcdf(dataset))
+    except Exception as error:  # whatever writers raise, which they will for all cells
         raise CellsFailedError(f"sweep {sweep.name!r}: {sweep.compute} returned what no file keeps: {error}") from None
     if "diverged" in dataset:
         return dataset
@@ -394,14 +325,6 @@ def _fault(sweep: Sweep, dataset: Any, indices: Sequence[int]) -> str:
     return f"{min(map(str, taken))!r}, which is the name of a label of the grid" if taken else ""
 
 
-def _require_kept(sweep: Sweep, dataset: xr.Dataset) -> None:
-    """A CellsFailedError unless a file keeps the first of these cells, and so all that are alike."""
-    try:
-        require_kept(dataset.isel(cell=slice(1)))
-    except ValueError as error:
-        raise CellsFailedError(f"sweep {sweep.name!r}: {sweep.compute} returned what no file keeps: {error}") from error
-
-
 def _whole(sweep: Sweep, chunks: Sequence[xr.Dataset], remedy: str) -> xr.Dataset:
     """The labelled grid with its provenance; an error that says which cells are missing."""
     if absent := missing(sweep, chunks):
@@ -413,8 +336,8 @@ def _whole(sweep: Sweep, chunks: Sequence[xr.Dataset], remedy: str) -> xr.Datase
     def of_chunks(name: str) -> str:
         return " | ".join(sorted({str(chunk.attrs.get(name, "unknown")) for chunk in chunks}))
 
-    for chunk in chunks[1:]:
-        _require_alike(sweep, chunks[0], chunk)
+    if " | " in of_chunks("code"):
+        raise ValueError(f"sweep {sweep.name!r}: cells were made by different code: {of_chunks('code')}")
     origin = provenance.attributes(
         spec=json.dumps(sweep.to_json()),
         seed=seed_in_words(sweep),
@@ -433,32 +356,34 @@ def seed_in_words(sweep: Sweep) -> str:
 
 
 def join(chunks: Sequence[xr.Dataset]) -> xr.Dataset:
-    """All cells along one dimension ``cell``, in order."""
+    """All cells along one dimension ``cell``, in order; one that two chunks hold, which is the same in both, once."""
     cells = xr.concat(chunks, "cell", data_vars="all", coords="minimal", compat="override", join="exact")
-    return cells.sortby("cell")
+    return cells.drop_duplicates("cell").sortby("cell")
 
 
 def _require_alike(sweep: Sweep, one: xr.Dataset, two: xr.Dataset) -> None:
     """A ValueError unless two chunks differ in the numbers of their cells alone: joined, they would be other numbers,
     and which depended on how cells were cut into chunks."""
-    a, b = (chunk.isel(cell=slice(0)) for chunk in (one, two))
-    for name in sorted({*a.variables, *b.variables} - {"cell"}, key=str):
-        if not same_variable(name, a, b):
-            raise ValueError(
-                f"sweep {sweep.name!r}: {name!r} is {_in_words(name, a)} in cells "
-                f"{sweep.describe(one['cell'].values.tolist())}, and {_in_words(name, b)} in cells "
-                f"{sweep.describe(two['cell'].values.tolist())}. {sweep.compute} must return the same variables, of "
-                "the same types, for all cells"
-            )
+    a, b = _layout(one), _layout(two)
+    if differ := {name for name in {*a, *b} if a.get(name) != b.get(name)}:
+        name = min(differ)
+        raise ValueError(
+            f"sweep {sweep.name!r}: {name!r} is {a.get(name, 'missing'):.300} in cells "
+            f"{sweep.describe(one['cell'].values.tolist())}, and {b.get(name, 'missing'):.300} in cells "
+            f"{sweep.describe(two['cell'].values.tolist())}. {sweep.compute} must return the same variables, of "
+            "the same types, for all cells"
+        )
 
 
-def _in_words(name: Any, chunk: xr.Dataset) -> str:
-    if name not in chunk.variables:
-        return "missing"
-    variable = chunk.variables[name]
-    values = "" if "cell" in variable.dims else f", {np.array2string(variable.values, threshold=9)}"
-    sizes = {name: size for name, size in variable.sizes.items() if name != "cell"}  # of which there is none here
-    return f"of type {variable.dtype} over {sizes or 'cells alone'} with {variable.attrs}{values}"
+def _layout(chunk: xr.Dataset) -> dict[str, str]:
+    """What all chunks of a sweep have in common: all of a variable but the numbers of cells, as text."""
+    found = {}
+    for name, one in chunk.variables.items():
+        kind = "text" if one.dtype.kind == "U" else one.dtype
+        sizes = {dim: size for dim, size in one.sizes.items() if dim != "cell"}
+        values = "" if "cell" in one.dims else f", {one.values.tolist()}"
+        found[str(name)] = f"of type {kind} over {sizes or 'cells alone'} with {one.attrs}{values}"
+    return found
 
 
 def unfold(sweep: Sweep, cells: xr.Dataset) -> xr.Dataset:

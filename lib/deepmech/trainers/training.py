@@ -15,7 +15,7 @@ from torch import nn
 from deepmech.core import specs
 from deepmech.core.labels import Number
 from deepmech.core.specs import Spec
-from deepmech.metrics.separation import ClassMoments, data_separation
+from deepmech.metrics.separation import ClassMoments, MetricFunction, data_separation
 from deepmech.trainers.engines.compiled.mlp import CompiledMLP, unsupported
 from deepmech.trainers.engines.torch_func import TorchEnsemble
 from deepmech.trainers.modules import require_new
@@ -38,8 +38,6 @@ Features = tuple[Sequence[Array] | Mapping[str, Array], Array]
 
 #: Metric -> name of its variable in the result.
 METRICS = {"D": "load_curve", "D_hat": "load_curve_hat"}
-#: What a layer's features (n, units) and labels (n,) tell, as one number.
-MetricFunction = Callable[[np.ndarray, np.ndarray], float]
 SPLITS = ("train", "test")
 
 #: What results hold, see :data:`deepmech.core.labels.Words`.

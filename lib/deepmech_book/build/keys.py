@@ -11,7 +11,7 @@ import json
 import os
 import platform
 import shutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -19,21 +19,27 @@ from typing import Any
 from deepmech_book import RECORD
 from deepmech_book.build.sources import Checkout, Source
 
-# The build itself does not reach into notebooks, except through these files.
 #: The file of a folder that lists what was written into it.
-WROTE = ".deepmech-wrote.json"
+MANIFEST = ".deepmech-wrote.json"
+# The build itself does not reach into notebooks, except through these files.
 _BUILD = tuple(f"deepmech_book/build/{name}.py" for name in ("execution", "kernels", "sources"))
 
 
-def tree_digest(folder: Path, keep: Any = lambda relative: True) -> str:
-    """Digest of the names and contents of all files below ``folder`` for which ``keep(relative path)`` holds."""
-    hashed = hashlib.sha256()
-    for path in sorted(p for p in folder.rglob("*") if p.is_file()):
-        relative = path.relative_to(folder).as_posix()
-        if "__pycache__" not in relative and keep(relative):
-            content = path.read_bytes()
-            hashed.update(f"{relative}\0{len(content)}\0".encode() + content)
-    return hashed.hexdigest()[:32]
+def file_digests(folder: Path, keep: Callable[[str], bool] = lambda name: True) -> dict[str, str]:
+    """The digest of each file below a folder for whose name ``keep`` holds; of a link, and of what else is no file, an
+    empty word."""
+    found = {}
+    for path in (path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()):
+        if keep(name := path.relative_to(folder).as_posix()):
+            plain = path.is_file() and not path.is_symlink()
+            found[name] = _sha256(path.read_bytes()) if plain else ""
+    return found
+
+
+def tree_digest(folder: Path, keep: Callable[[str], bool] = lambda name: True) -> str:
+    """One digest of :func:`file_digests`, without what Python compiled."""
+    found = file_digests(folder, lambda name: "__pycache__" not in name and keep(name))
+    return _sha256(json.dumps(sorted(found.items())).encode())[:32]
 
 
 def surroundings(checkout: Checkout) -> dict[str, str]:
@@ -41,7 +47,7 @@ def surroundings(checkout: Checkout) -> dict[str, str]:
     lock = checkout.root / "requirements.lock"
     return {
         "library": tree_digest(checkout.root / "lib", _seen),
-        "lock file": hashlib.sha256(lock.read_bytes()).hexdigest() if lock.is_file() else "none",
+        "lock file": _sha256(lock.read_bytes()) if lock.is_file() else "none",
         "Python": platform.python_version(),
     }
 
@@ -69,7 +75,7 @@ def results(checkout: Checkout, names: Iterable[str]) -> dict[str, str]:
     """Digests of the shipped results of each of some names: which files there are, and what is in them."""
     folder = checkout.book / "results"
     return {
-        name: _digest([[path.name, hashlib.sha256(path.read_bytes()).hexdigest()] for path in sorted(found)])
+        name: _digest([[path.name, _sha256(path.read_bytes())] for path in sorted(found)])
         for name in sorted(set(names))
         for found in [folder.glob(f"{name}-{'[0-9a-f]' * 16}.nc")]
     }
@@ -87,27 +93,18 @@ def figures(path: Path) -> Path:
     return path.with_suffix(".figures")
 
 
-def contents(folder: Path) -> dict[str, str]:
-    """The digest of each file below a folder, by its name; of a link, and of what else is no file, an empty word."""
-    found = {}
-    for path in (path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()):
-        plain = path.is_file() and not path.is_symlink()
-        found[path.relative_to(folder).as_posix()] = _sha256(path.read_bytes()) if plain else ""
-    return found
-
-
-def note_contents(folder: Path, of: str = "") -> None:
+def write_manifest(folder: Path, of: str = "") -> None:
     """Write into a folder what is in it, and what that was made of."""
     from deepmech.sweeps.store import write_whole  # slow to import, as above
 
-    write_whole(folder / WROTE, json.dumps({"": of, **contents(folder)}, indent=1, sort_keys=True))
+    write_whole(folder / MANIFEST, json.dumps({"": of, **file_digests(folder)}, indent=1, sort_keys=True))
 
 
-def wrote(folder: Path) -> dict[str, str]:
-    """What :func:`contents` has to be if a folder is as :func:`note_contents` left it, beside what it was made of."""
+def read_manifest(folder: Path) -> dict[str, str]:
+    """What a folder was made of, and its :func:`file_digests` if all is as :func:`write_manifest` left it."""
     with suppress(OSError, ValueError, TypeError):
-        listed = (folder / WROTE).read_bytes()
-        return {**json.loads(listed), WROTE: _sha256(listed)}
+        listed = (folder / MANIFEST).read_bytes()
+        return {**json.loads(listed), MANIFEST: _sha256(listed)}
     return {}
 
 

@@ -144,8 +144,8 @@ def demand_own(folder: Path) -> None:
         return
     if folder.is_symlink() or not folder.is_dir():
         raise FileExistsError(f"{folder} is in the way, no folder of deepmech's: move it away, or name another folder")
-    listed = keys.wrote(folder)
-    for name, digest in keys.contents(folder).items():
+    listed = keys.read_manifest(folder)
+    for name, digest in keys.file_digests(folder).items():
         if not digest or listed.get(name) != digest:
             raise FileExistsError(
                 f"{folder / name} is in the way: deepmech did not write it, or it was changed since. Move it away, or "
@@ -162,7 +162,7 @@ def hand_over(made: Path, target: Path) -> None:
         keys.remove(new)  # of one that was killed here
         try:
             shutil.copytree(made, new)
-            keys.note_contents(new)
+            keys.write_manifest(new)
             if target.exists():
                 keys.remove(old)
                 target.rename(old)

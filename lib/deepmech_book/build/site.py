@@ -99,8 +99,7 @@ def build(
 
         keys.remove(work)
         made["shake.html"] = shake_page().html
-        if _has_reference(checkout):
-            made |= {f"{REFERENCE}{name}.md": text for name, text in api.pages(checkout.book).items()}
+        made |= {f"{REFERENCE}{name}.md": text for name, text in api.pages(checkout.book).items()}
     made["status.md"] = pages.status(page_runs, profile)
     for name, text in made.items():
         path = checkout.generated / name
@@ -114,7 +113,7 @@ def build(
     shutil.copytree(work / "_build" / "html", new)
     write_whole(kept, like)
     _lighten(new)
-    keys.note_contents(new, of)
+    keys.write_manifest(new, of)
     try:
         keys.remove(checkout.html)
         checkout.html.parent.mkdir(exist_ok=True)
@@ -257,20 +256,16 @@ def _made_of(
     return made, digest([prose, made, like]), like
 
 
-def _has_reference(checkout: Checkout) -> bool:
-    return any(page.startswith(f"generated/{REFERENCE}") for page in checkout.pages)
-
-
 def _not_ours(html: Path) -> str:
     """What stands in the place of the next site and was not made for the last one, in words; empty if nothing does."""
-    listed = {} if html.is_symlink() else keys.wrote(html)
-    strange = [f"/{name}" for name in keys.contents(html) if name not in listed] if listed else [""]
+    listed = {} if html.is_symlink() else keys.read_manifest(html)
+    strange = [f"/{name}" for name in keys.file_digests(html) if name not in listed] if listed else [""]
     return f"book/_build/html{strange[0]} was not made by deepmech book" if strange else ""
 
 
 def _is(html: Path, of: str) -> bool:
     """Whether a site is there that was made of this, and no file of it was edited, lost or added."""
-    return keys.wrote(html) == {"": of, **keys.contents(html)}
+    return keys.read_manifest(html) == {"": of, **keys.file_digests(html)}
 
 
 def _config(checkout: Checkout, partial: bool) -> str:

@@ -2,7 +2,7 @@
 
 import { button, digits, figure, guess, help, key } from "./controls.js";
 import { ChainDrawing, shade } from "./chain_drawing.js";
-import { html, number, path, set, svg, symbol, symbolText } from "./dom.js";
+import { html, number, path, set, snap, svg, symbol, symbolText } from "./dom.js";
 import { LinePlot } from "./line_plot.js";
 import { Plane } from "./plane.js";
 import { Player } from "./player.js";
@@ -140,8 +140,8 @@ class Explorer extends Player {
   hide() {
     const values = { running: false };
     for (const name of ["friction_right", "friction_left", "noise"]) {
-      const [low, high, step] = this.ranges[name];
-      values[name] = Number((Math.round((low + Math.random() * (high - low)) / step) * step).toFixed(6));
+      const [low, high] = this.ranges[name];
+      values[name] = snap(low + Math.random() * (high - low), this.ranges[name]);
     }
     this.root.classList.add("guessing");
     this.set(values);
@@ -156,7 +156,7 @@ class Explorer extends Player {
     while (steps > 0) {
       const burst = Math.min(steps, STEPS_PER_UNIT);
       this.subject.advance(p, burst);
-      const memory = Math.min(MEMORY, this.subject.time / 2);
+      const memory = Math.min(MEMORY, this.time / 2);
       this.mean += (curvature(this.subject.x) - this.mean) * Math.min(1, (burst * ETA) / memory);
       steps -= burst;
     }
@@ -173,7 +173,7 @@ class Explorer extends Player {
   }
 
   draw() {
-    const p = this.parameters, regime = regimeOf(this.mean), { x, time } = this.subject;
+    const p = this.parameters, regime = regimeOf(this.mean), { time } = this, { x } = this.subject;
     this.drawing.update(this.subject, p);
     this.drawLoad(p);
     let energy = 0;

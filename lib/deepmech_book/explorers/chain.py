@@ -4,8 +4,6 @@
 Interactive spring–block chain: 7 blocks, μ→ = 0.1, μ← = 0.2, ε = 0, k = 1; without noise 3 of 7 blocks move.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -56,7 +54,6 @@ def phase(friction_left: float, stiffness: float, n_blocks: int) -> dict[str, An
 
 
 def derived_state(values: dict[str, Any]) -> dict[str, Any]:
-    """See :class:`.page.ExplorerSpec`."""
     diagram = phase(*(values[name] for name in ("friction_left", "stiffness", "n_blocks")))
     more = {"purpose": stream_id("noise"), "diagram": diagram, "position": []}
     return animation_state("spring_block", PRESETS) | more

@@ -40,6 +40,12 @@ export function scale(from0, from1, to0, to1) {
   return map;
 }
 
+/** The value nearest to `v` that a range [low, high, step] has. */
+export const snap = (v, [low, high, step]) => Number((Math.round(Math.min(high, Math.max(low, v)) / step) * step).toFixed(6));
+
+/** Curves or lists of one number, averaged point by point. */
+export const average = (curves) => curves[0].map((_, i) => curves.reduce((sum, one) => sum + one[i], 0) / curves.length);
+
 /** About `n` round numbers from low to high. */
 export function ticks(low, high, n) {
   const rough = (high - low) / n, power = 10 ** Math.floor(Math.log10(rough));

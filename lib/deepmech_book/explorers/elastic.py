@@ -4,8 +4,6 @@
 Interactive locally elastic points: 3 classes of 20 samples, α = 1, β = 0.5, σ = 0.3; differences grow.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -49,7 +47,6 @@ def model_of(state: dict[str, Any]) -> ElasticSDE:
 
 
 def derived_state(values: dict[str, Any]) -> dict[str, Any]:
-    """See :class:`.page.ExplorerSpec`."""
     return {
         **animation_state("elastic_sde", PRESETS),
         "purposes": [stream_id("start"), stream_id("noise")],

@@ -1,6 +1,6 @@
 // A picture over two parameters, with the current pair as a handle to drag: by mouse, finger or arrow keys.
 
-import { axes, html, number, path, scale, set, svg, ticks } from "./dom.js";
+import { axes, html, number, path, scale, set, snap, svg, ticks } from "./dom.js";
 
 /**
  * The line where `c`, rows of numbers, is zero, by linear interpolation in each square of four neighbouring grid points;
@@ -97,8 +97,6 @@ export class Plane {
   }
 
   move(x, y) {
-    const snap = (v, [low, high, step]) =>
-      Number((Math.round(Math.min(high, Math.max(low, v)) / step) * step).toFixed(6));
     this.onMove({ [this.across.name]: snap(x, this.across.range), [this.up.name]: snap(y, this.up.range) });
   }
 

@@ -1,7 +1,5 @@
 """The explorer of walking weights: overlap, displacement and decorrelation time over temperature and waiting time."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

@@ -4,8 +4,6 @@
 Interactive folding ruler: 8 pairs, pulled for 400, jerks 0, shaking 0, table friction 0.2.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -37,7 +35,6 @@ DT = 0.02
 
 
 def derived_state(values: dict[str, Any]) -> dict[str, Any]:
-    """See :class:`.page.ExplorerSpec`."""
     setting = {
         "n_pairs": RULER.n_pairs,
         "fold": float(np.cos(np.radians(RULER.fold_angle))),

@@ -1,7 +1,7 @@
 // What opens the book: a chain, and networks in training, shaken alike: how both end, and, back in time, how they begin.
 
 import { ChainDrawing, shade } from "./chain_drawing.js";
-import { html, number, set, symbolText, write } from "./dom.js";
+import { average, html, number, set, symbolText, write } from "./dom.js";
 import { LinePlot } from "./line_plot.js";
 import { Player } from "./player.js";
 import { Chain, ETA, curvature, largeNoiseLimit, regimeOf } from "./spring_block.js";
@@ -80,7 +80,7 @@ class Explorer extends Player {
 
   /** How much of the time has passed, in per cent. */
   get passed() {
-    return Math.round((100 * this.subject.time) / this.model.get("t_end"));
+    return Math.round((100 * this.time) / this.model.get("t_end"));
   }
 
   /** The epoch after this share of the time; the first records are of epoch 10. */
@@ -122,10 +122,10 @@ class Explorer extends Player {
   }
 
   draw() {
-    const p = this.settings, { x, time } = this.subject, L = p.n_blocks, epoch = this.epoch(time / this.model.get("t_end"));
+    const p = this.settings, { time } = this, { x } = this.subject, L = p.n_blocks, epoch = this.epoch(time / this.model.get("t_end"));
     if (this.model.get("passed") !== this.passed) this.model.set("passed", this.passed);
     const chain = Array.from(x, (v) => 1 - v), networks = this.networks(epoch);
-    const mean = networks[0].map((_, l) => networks.reduce((sum, one) => sum + one[l], 0) / networks.length);
+    const mean = average(networks);
     this.drawing.update(this.subject, p);
     const lines = (curve, seeds, size) => [
       { class: "zero", points: [[-1, 0], [99, 0]] }, { class: "chord", points: [[0, 1], [curve.length - 1, 0]] },

@@ -1,7 +1,7 @@
 // What explorers of stored Datasets share: the numbers that came with the page (in_page of page.py), and where a reader looks.
 
 import { nearest } from "./controls.js";
-import { html, write } from "./dom.js";
+import { average, html, write } from "./dom.js";
 import { unpacked, View } from "./view.js";
 
 /** A Dataset of a page: `variables` over the `axes` that a place is given on, then runs, then what curves run along. */
@@ -23,8 +23,7 @@ class Stored {
 
   /** Its mean over the runs: a curve, or a list of one number. */
   mean(name, place) {
-    const runs = this.runs(name, place);
-    return runs[0].map((_, i) => runs.reduce((sum, run) => sum + run[i], 0) / this.seeds);
+    return average(this.runs(name, place));
   }
 
   /** All places on the line through this one along an axis. */

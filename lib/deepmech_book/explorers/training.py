@@ -1,7 +1,5 @@
 """The explorer that trains in the browser: a small network's load curve, epoch by epoch, beside the chain's."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -42,7 +40,6 @@ def library_run(values: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def derived_state(values: dict[str, Any]) -> dict[str, Any]:
-    """See :class:`.page.ExplorerSpec`."""
     digits = load("digits", n_train=N_TRAIN, n_test=N_TEST)
     curves, accuracy = library_run(values) if values["trained"] else (np.empty((0, 0)), np.empty(0))
     purposes = [f"{what} {i}" for what in ("weight", "bias", "dropout") for i in range(1, len(SIZES))]

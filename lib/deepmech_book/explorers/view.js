@@ -1,7 +1,7 @@
 // What every explorer is: a view of the model's parameters, laid out anew when these or its width change.
 
 import { slider } from "./controls.js";
-import { html, set, write } from "./dom.js";
+import { html, set, snap, write } from "./dom.js";
 
 /** A subclass calls `begin`, and has `draw()`, and `layout()` for what needs not be done while things move. */
 export class View {
@@ -138,7 +138,7 @@ export function fitting(state, name, text) {
   if (typeof state[name] === "boolean") return text === "true";
   const value = Number(text), [low, high, step] = ranges[name] ?? [0, Infinity, 0];
   if (text === "" || !Number.isFinite(value) || value < low || value > high) return undefined;
-  return step ? Number((Math.round(value / step) * step).toFixed(6)) : value;
+  return step ? snap(value, [low, high, step]) : value;
 }
 
 /** The values `names` of a page's state stand in its address, #chain:noise=0.01&seed=3, so that they can be sent. */
@@ -181,7 +181,7 @@ export function hosted(Explorer, kind, names) {
       explorer.root.remove();
     };
   };
-  for (const el of globalThis.document?.querySelectorAll(`[${mark}]`) ?? []) {
+  for (const el of globalThis.document?.querySelectorAll(`[${mark}]:has(script)`) ?? []) {
     const state = JSON.parse(el.querySelector("script").textContent);
     el.removeAttribute(mark);
     render({ model: addressed(kind, names, state), el });

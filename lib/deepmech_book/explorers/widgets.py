@@ -1,7 +1,5 @@
 """The explorers as widgets in Jupyter: Python reads and sets what a reader moves and sees."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache, wraps
 from typing import Any, ClassVar

@@ -8,9 +8,8 @@ takes ``alt``, what it shows in a sentence, and ``figure``, the registry id of t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,6 @@ from matplotlib.ticker import MaxNLocator, MultipleLocator
 
 from deepmech.plots import style
 from deepmech.plots.style import LIGHT, NARROW, SMALL, transpose_to
-from deepmech_book.figures import Picture
 from deepmech_book.figures.axes import end_labels, logarithmic, spread_labels
 from deepmech_book.figures.picture import pictured
 from deepmech_book.figures.planes import slices
@@ -76,9 +74,10 @@ def _colours(values: Sequence[Any], by: str) -> list[str]:
 
 
 def _finish(axes: Sequence[Axes], log: str) -> None:
-    """Scales, and numbers as the text prints them."""
+    """Lines at the ordinate's numbers, scales, and numbers as the text prints them."""
     logarithmic("glass", axes, log)
     for ax in axes:
+        ax.grid(axis="y")
         for which in log:
             axis = getattr(ax, f"{which}axis")
             axis.set_major_formatter(lambda v, _: _number(v))
@@ -183,11 +182,6 @@ def _name_curves(
         end_labels(ax, told, height)
 
 
-def _draws(draw: Callable[..., Figure]) -> Callable[..., Picture]:
-    """A drawing function as one that makes pictures, with the numbers drawn."""
-    return wraps(draw)(pictured(draw))
-
-
 def _split(given: Any, panel: str | None) -> dict[str, xr.DataArray]:
     """Title -> what one panel shows."""
     if isinstance(given, Mapping):
@@ -195,7 +189,7 @@ def _split(given: Any, panel: str | None) -> dict[str, xr.DataArray]:
     return {"": given} if panel is None else {str(v): given.sel({panel: v}, drop=True) for v in given[panel].values}
 
 
-@_draws
+@pictured
 def curves(
     data: Any,
     theory: Any = None,
@@ -259,7 +253,6 @@ def curves(
             ax.plot(line[x], line.max(by), **FREE, zorder=5)
         if level is not None:
             ax.axhline(level, **FREE, zorder=2)
-        ax.grid(axis="y")
         if k + 1 == n:
             ax.set_xlabel(x_label)
     if left is not None:
@@ -282,7 +275,7 @@ def curves(
     return fig
 
 
-@_draws
+@pictured
 def plain(
     data: xr.DataArray,
     theory: xr.DataArray | None = None,
@@ -302,15 +295,13 @@ def plain(
     limits: tuple[float, float] | None = None,
     colours: Sequence[str] | None = None,
     key: bool = False,
-    fig: Figure,
-) -> Figure:
+    ax: Axes,
+) -> None:
     """Curves in one panel, each named at its place (``places``), or at its right end; dashed ``theory`` in the curve's
     colour.
 
     ``guide`` (x, y) is a dotted line to compare slopes with; ``key``: names in a legend, for curves that nearly touch.
     """
-    fig.set_size_inches(NARROW, 3.4)
-    ax = fig.subplots()
     data = transpose_to("glass", data, by, x).sortby(x)
     values = data[by].values.tolist()
     shades = list(colours or _colours(values, by))
@@ -330,7 +321,6 @@ def plain(
     ax.set(xlabel=x_label or style.axis_label(data[x]), ylabel=y_label or style.axis_label(data))
     if "x" not in log and float(data[x].max()) >= 1000:
         ax.xaxis.set_major_formatter(lambda v, _: f"{v:,.0f}")
-    ax.grid(axis="y")
     if limits:
         ax.set_ylim(*limits)
     _finish([ax], log)
@@ -353,13 +343,12 @@ def plain(
             _say(ax, *places[value], prefix + name, colour)
     for at, y, said in words:
         _say(ax, at, y, said)
-    return fig
 
 
 # --- relaxation, superposition, forecast ------------------------------------------------------------------------------
 
 
-@_draws
+@pictured
 def times_by_training(data: xr.DataArray, *, interval: tuple[xr.DataArray, xr.DataArray], fig: Figure) -> Figure:
     """τ₉₀ over the ``length`` of training: windows have a colour, waits open or full points; ``kind`` names both."""
     fig.set_size_inches(NARROW, 3.6)
@@ -374,7 +363,6 @@ def times_by_training(data: xr.DataArray, *, interval: tuple[xr.DataArray, xr.Da
         ax.plot(curve.length, curve, "o--" if at_once else "o-", color=colour, mfc=face, lw=1.6, ms=6, zorder=3)
         ax.vlines(curve.length, low, high, color=colour, lw=1.3, zorder=2)
     ax.set(xlabel=r"length of training $\mu t$", ylabel=r"$\tau_{90}$ at $T = 0$ (steps)")
-    ax.grid(axis="y")
     _finish([ax], "xy")
     for i, window in enumerate(windows):
         first = data.sel(kind=f"{window}, {waits[1]}")[0]
@@ -390,7 +378,7 @@ def times_by_training(data: xr.DataArray, *, interval: tuple[xr.DataArray, xr.Da
     return fig
 
 
-@_draws
+@pictured
 def loss_of_protocol(data: xr.DataArray, *, stages: Mapping[str, float], fig: Figure) -> Figure:
     """The data loss of one network over ``step``; stages: name -> the step at which it ends, in their order."""
     fig.set_size_inches(NARROW, 3.1)
@@ -417,7 +405,7 @@ def loss_of_protocol(data: xr.DataArray, *, stages: Mapping[str, float], fig: Fi
     return fig
 
 
-@_draws
+@pictured
 def before_and_after(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -> Figure:
     """Two panels with an abscissa each; in the second all free walks are one curve."""
     fig.set_size_inches(NARROW, 5.2)
@@ -433,7 +421,6 @@ def before_and_after(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -
         for curve in free.values[:: 1 if k == 0 else len(free)]:
             ax.plot(free.time, curve, **FREE, zorder=4)
         ax.set_xlabel(name)
-        ax.grid(axis="y")
         if k:
             ax.set_xlim(left=0.1)
         else:
@@ -452,7 +439,7 @@ def before_and_after(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -
 # --- ageing -----------------------------------------------------------------------------------------------------------
 
 
-@_draws
+@pictured
 def growth_after_waits(data: Mapping[str, xr.Dataset], *, fig: Figure) -> Figure:
     """τ₉₀ after each wait over that after the first, a panel for each phase."""
     fig.set_size_inches(NARROW, 0.8 + 1.55 * len(data))
@@ -476,7 +463,6 @@ def growth_after_waits(data: Mapping[str, xr.Dataset], *, fig: Figure) -> Figure
                 _say(ax, *place, f"$t_w$ = {wait:,}", shades[wait], ha="left", va=side)
         if k == 0:
             _say(ax, 0.8, 1.3, f"1: after {first:,} steps", ha="right")
-        ax.grid(axis="y")
     axes[0].set_ylim(0.75, 3.1)
     _finish(axes, "x")
     return fig
@@ -485,7 +471,7 @@ def growth_after_waits(data: Mapping[str, xr.Dataset], *, fig: Figure) -> Figure
 # --- heterogeneity ----------------------------------------------------------------------------------------------------
 
 
-@_draws
+@pictured
 def non_gaussian(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -> Figure:
     """α₂ of networks by temperature, the null dashed, and what it leaves of the coldest shaded; a panel a phase."""
     phases = data.phase.values.tolist()
@@ -503,7 +489,6 @@ def non_gaussian(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -> Fi
         for curve, gaussian, colour in zip(found.values, null.values, colours, strict=True):
             ax.plot(found.time, curve, color=colour, lw=1.8, zorder=3)
             ax.plot(found.time, gaussian, **{**FREE, "color": colour, "zorder": 2})
-        ax.grid(axis="y")
         if k == 0:
             ax.plot([], [], color=LIGHT.muted, lw=1.8, label="networks")
             ax.plot([], [], **{**FREE, "color": LIGHT.muted}, label="layers and silent units alone")
@@ -517,7 +502,7 @@ def non_gaussian(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -> Fi
     return fig
 
 
-@_draws
+@pictured
 def motilities(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -> Figure:
     """Histograms of log₁₀|Δw|, and those of Gaussian layers: over ``phase``, ``temperature`` and ``bin``.
 
@@ -560,7 +545,7 @@ def motilities(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -> Figu
     return fig
 
 
-@_draws
+@pictured
 def susceptibilities(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -> Figure:
     """χ₄ over ``time`` and ``temperature``, along ``kind`` that of networks and of free walks; ``theory``: independent
     weights."""
@@ -574,7 +559,6 @@ def susceptibilities(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -
         ax.plot(found.time, found, color=colour, lw=1.8, zorder=3)
         ax.plot(free.time, free, **{**FREE, "lw": 1.1}, zorder=4)
     ax.set(xlabel="$t$ (steps)", ylabel=r"$\chi_4$", ylim=(0, None))
-    ax.grid(axis="y")
     _finish([ax], "x")
     if bool(data.isnull().all()):  # one network alone does not fluctuate, and has no peak to be named at
         return fig
@@ -602,11 +586,9 @@ def susceptibilities(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -
 # --- transitions ------------------------------------------------------------------------------------------------------
 
 
-@_draws
-def losses_by_size(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -> Figure:
+@pictured
+def losses_by_size(data: xr.DataArray, theory: xr.DataArray, *, ax: Axes) -> None:
     """Networks as dots, the typical loss as a line, named in the picture."""
-    fig.set_size_inches(NARROW, 3.4)
-    ax = fig.subplots()
     labels = theory.labels.values.tolist()
     for name, colour in zip(labels, style.categories(len(labels)), strict=True):
         single, typical = data.sel(labels=name).transpose("seed", ...), theory.sel(labels=name).dropna("ratio")
@@ -614,7 +596,6 @@ def losses_by_size(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -> 
             ax.plot(data.ratio, one, "o", color=colour, mfc="none", mew=1.0, ms=4.5, alpha=0.75)
         ax.plot(typical.ratio, typical, color=colour, lw=2.6, zorder=3)
     ax.set(xlabel="weights per sample $N/P_D$", ylabel=LOSS)
-    ax.grid(axis="y")
     _finish([ax], "y")
     for name, colour in zip(labels, style.categories(len(labels)), strict=True):
         typical = theory.sel(labels=name).dropna("ratio")
@@ -631,24 +612,20 @@ def losses_by_size(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -> 
     ax.plot([], [], "o", color=LIGHT.muted, mfc="none", ms=4.5, label="a network")
     ax.plot([], [], color=LIGHT.muted, lw=2.6, label="geometric mean")
     ax.legend(loc="lower left")
-    return fig
 
 
-@_draws
-def losses_by_decay(data: xr.DataArray, *, log: str = "", paper: float | None = None, fig: Figure) -> Figure:
+@pictured
+def losses_by_decay(data: xr.DataArray, *, log: str = "", paper: float | None = None, ax: Axes) -> None:
     """Final losses over ``regularisation`` along ``kind``: single networks thin and grey, their mean thick.
 
     ``paper`` marks the decay at which the paper has the transition.
     """
-    fig.set_size_inches(NARROW, 3.4)
-    ax = fig.subplots()
     for kind in data.kind.values:
         one = data.sel(kind=kind)
         colour, width = (style.categories(1)[0], 3.0) if kind == "mean" else ("#8b95a1", 1.2)
         ax.plot(one.regularisation, one, color=colour, lw=width, zorder=1 + width)
     ax.axhline(0.5, **FREE)
     ax.set(xlabel=r"weight decay $\lambda$", ylabel=LOSS, ylim=(None, 0.5 + 0.09 * float(0.5 - data.min())))
-    ax.grid(axis="y")
     _finish([ax], log)
     low = float(data.min())
     left = float(data.regularisation[1 if log else 0])
@@ -659,10 +636,9 @@ def losses_by_decay(data: xr.DataArray, *, log: str = "", paper: float | None = 
     ax.plot([], [], color="#8b95a1", lw=1.2, label="single networks")
     ax.plot([], [], color=style.categories(1)[0], lw=3, label="mean of all")
     ax.legend(loc="lower right" if not log else "center left")
-    return fig
 
 
-@_draws
+@pictured
 def losses_of_plane(data: xr.DataArray, *, fig: Figure) -> Figure:
     """Typical final losses over ``regularisation``, one curve for each ``ratio`` of weights to samples."""
     fig.set_size_inches(NARROW, 3.6)
@@ -699,7 +675,7 @@ def losses_of_plane(data: xr.DataArray, *, fig: Figure) -> Figure:
 # --- landscape --------------------------------------------------------------------------------------------------------
 
 
-@_draws
+@pictured
 def planes(
     data: xr.DataArray,
     *,
@@ -721,11 +697,9 @@ def planes(
     return fig
 
 
-@_draws
-def paths(data: xr.DataArray, *, fig: Figure) -> Figure:
+@pictured
+def paths(data: xr.DataArray, *, ax: Axes) -> None:
     """Loss, as a share of what was gained, over ``place``: straight paths solid, relaxed ones dashed."""
-    fig.set_size_inches(NARROW, 3.4)
-    ax = fig.subplots()
     for system in data.system.values.tolist():
         for path in data.path.values.tolist():
             one = data.sel(system=system, path=path)
@@ -733,7 +707,6 @@ def paths(data: xr.DataArray, *, fig: Figure) -> Figure:
             ax.plot(one.place, one, color=COLOURS[system], lw=2, ls=dashes)
     ax.axhline(1, color=LIGHT.muted, lw=1.1, zorder=1)
     ax.set(xlabel="place on the path", ylabel="loss (share of gained)", ylim=(-0.05, 1.95))
-    ax.grid(axis="y")
     _finish([ax], "")
     ax.set_xticks([0, 0.5, 1], ["one network", "half-way", "the other"])
     for system, at in {
@@ -745,15 +718,12 @@ def paths(data: xr.DataArray, *, fig: Figure) -> Figure:
             _say(ax, *at, system, COLOURS[system])
     _say(ax, 0.03, 1.06, "untrained", LIGHT.muted, ha="left", va="bottom")
     _say(ax, 0.5, 0.3, "relaxed paths")
-    return fig
 
 
-@_draws
-def descents(data: xr.DataArray, *, floor: float, fig: Figure) -> Figure:
+@pictured
+def descents(data: xr.DataArray, *, floor: float, ax: Axes) -> None:
     """Distance gone in a descent over the ``calls`` of energy and gradient, by system; what is below ``floor`` points
     down from it."""
-    fig.set_size_inches(NARROW, 3.4)
-    ax = fig.subplots()
     for system in data.system.values.tolist():
         one = data.sel(system=system)
         seen = one.values > floor
@@ -763,7 +733,6 @@ def descents(data: xr.DataArray, *, floor: float, fig: Figure) -> Figure:
             one.calls[~seen], np.full(int((~seen).sum()), floor), "v", color=COLOURS[system], mfc=LIGHT.background, ms=7
         )
     ax.set(xlabel="evaluations of energy and gradient", ylabel=r"distance ($\sigma_{AA}$, or $\sigma$ of weights)")
-    ax.grid(axis="y")
     _finish([ax], "xy")
     for system, at in {
         "glass": (60, 0.16), "underparameterised": (900, 0.3), "regularised": (1500, 0.0032),
@@ -771,4 +740,3 @@ def descents(data: xr.DataArray, *, floor: float, fig: Figure) -> Figure:
     }.items():  # fmt: skip
         if system in data.system.values:
             _say(ax, *at, system, COLOURS[system])
-    return fig

@@ -1,19 +1,11 @@
 """Claims on walks are judged after the paper's wait, where there is a record of it, and name the wait."""
 
-from __future__ import annotations
-
 import inspect
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
-
-import xarray as xr
 
 from deepmech_book.claims.display import short
-from deepmech_book.claims.functions import ClaimFunction, Measurement, judged
+from deepmech_book.claims.functions import ClaimFunction, judged
 from deepmech_book.glass import phases
-
-Walks = xr.Dataset | dict[str, xr.Dataset]
 
 
 @dataclass(frozen=True)
@@ -26,7 +18,7 @@ class ClaimOnWalks(ClaimFunction):
 
     early: bool = False
 
-    def __call__(self, *runs: Any, **named: Any) -> Measurement:
+    def __call__(self, *runs, **named):
         walked, *others = inspect.signature(self.function).bind(*runs, **named).args
         late = after_paper_wait(walked)
         counted = walked if late is None or self.early else late
@@ -42,18 +34,18 @@ class ClaimOnWalks(ClaimFunction):
         return replace(found, detail=f"{found.detail} {words}.".lstrip())
 
 
-def _first_waits(walked: Walks) -> str:
+def _first_waits(walked):
     several = walked if isinstance(walked, dict) else {"": walked}
     waits = {f"{int(run.waiting[0]):,}" for run in several.values()}
     return " or ".join(sorted(waits, reverse=True))
 
 
-def measures_walks(*ids: str, early: bool = False) -> Callable[[Callable[..., Measurement]], ClaimOnWalks]:
+def measures_walks(*ids, early=False):
     """As :func:`deepmech_book.claims.functions.measures`, of a claim on walks (:class:`ClaimOnWalks`)."""
     return lambda function: ClaimOnWalks(ids, function, early)
 
 
-def after_paper_wait(walked: Walks) -> Any:
+def after_paper_wait(walked):
     """Walks with their clock started after the paper's wait; None where one has no record of that, or begins so."""
     if isinstance(walked, dict):
         late = {phase: after_paper_wait(run) for phase, run in walked.items()}

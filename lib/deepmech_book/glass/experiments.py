@@ -8,21 +8,9 @@ from deepmech_book.sweeps.glass import landscape, minima, walks
 from deepmech_book.sweeps.glass.data import fingerprint
 
 
-def walked(dataset="mnist", n_data=60_000, phase="regularised", whiten=None, per_decade=8, **fixed):
-    """A row of networks that walk; what it does not say is the paper's of its phase, times are those of the record."""
-    kind = walks.paper_networks(phase, dataset)
-    whiten = walks.SETTINGS[dataset]["whiten"] if whiten is None else whiten
-    data = {"name": dataset, "n_data": n_data, "whiten": whiten}
-    like = {"width": walks.width_for(kind, n_data), "regularisation": kind["regularisation"]}
-    fixed = {**like, "preparation": walks.PREPARATION, **fixed}
-    fixed["times"] = log_times(fixed["steps"] - min(fixed["waiting"]), per_decade).tolist()
-    fixed |= {"data": data, "waiting": list(fixed["waiting"]), "chi": [kind["chi"] * f for f in (1 / 7, 1, 7)]}
-    return {"name": f"{{}}-{dataset}", "compute": "glass.walks", "fixed": fixed, "data": fingerprint(**data)}
-
-
 def rested(**fixed):
     """A row of networks that are trained for several lengths, and then walk without noise."""
-    row = walked(per_decade=12, **fixed)
+    row = walks.walked(per_decade=12, **fixed)
     del row["fixed"]["preparation"]
     return row | {"compute": "glass.preparation"}
 
@@ -85,7 +73,7 @@ EXPERIMENTS: dict[str, experiments.Row] = {
         {"temperature": (1.0, 0.7, 0.55, 0.47), "seed": range(2)},
         {"waiting": 100_000, "steps": 300_000},
     ),
-    "glass-batches": (walked, {"seed": range(2), **BATCHES}, LONG),
+    "glass-batches": (walks.walked, {"seed": range(2), **BATCHES}, LONG),
     "glass-plane": (
         settled,
         {
@@ -131,14 +119,14 @@ EXPERIMENTS: dict[str, experiments.Row] = {
             "relaxing": 3000,
         },
     ),
-    "glass-batches-free": (walked, {"seed": range(1), **BATCHES}, {**LONG, "regularisation": 0.0}),
+    "glass-batches-free": (walks.walked, {"seed": range(1), **BATCHES}, {**LONG, "regularisation": 0.0}),
     "glass-preparation": (
         rested,
         {"sgd_steps": LENGTHS, "seed": range(12)},
         {"n_data": 8000, "whiten": False, "steps": 100_000, "waiting": (0, 20_000)},
     ),
     "glass-paper": (
-        walked,
+        walks.walked,
         {"seed": range(1), "temperature": (0.1, 0.01, 1e-3, 0.0)},
         {"steps": 100_000, "waiting": (20_000,)},
     ),
@@ -146,7 +134,7 @@ EXPERIMENTS: dict[str, experiments.Row] = {
 for n, (temperatures, n_seeds, steps, waiting) in SIZES.items():
     size = {"n_data": n, "steps": steps, "waiting": waiting}
     EXPERIMENTS[f"glass-scaling-{n}"] = (
-        walked,
+        walks.walked,
         {"seed": range(n_seeds), "temperature": temperatures},
         {**size, "whiten": True, "preparation": walks.WHITENED["regularised"]},
     )

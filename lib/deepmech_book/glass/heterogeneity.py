@@ -192,7 +192,7 @@ def two_modes(run):
         sample = moved(some, temperature)
         return np.log(float(dip(sample) / found.critical * np.sqrt(len(sample) / found.n)))
 
-    one = estimate(run, "seed", "symmetric", of=in_units).map(np.exp)
+    one = estimate(run[["motility"]], "seed", "symmetric", of=in_units).map(np.exp)
     null = grouped_dips(run, temperature)[-1] / found.critical
     return replace(one, value=found.dip / found.critical, null=null), f"T = {temperature:g}."
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import sys
-from pathlib import Path
 from typing import Any
 
 from deepmech.cli import positive, say, sweep_named, verb
@@ -33,34 +31,18 @@ def commands(parsers: Any) -> None:
 def _verify(options: argparse.Namespace) -> int:
     from deepmech_book.sweeps.verification import verify_all
 
-    paths = [path for given in options.paths or [""] for path in _results(given)]
-    summary, passed = verify_all(
-        paths, n=options.cells, seed=options.seed, whole=options.whole, minutes=options.minutes, accept=options.accept,
-        sweep=sweep_named(options.sweep) if options.sweep else None, say=say,
-    )  # fmt: skip
+    how = {name: getattr(options, name) for name in ("seed", "whole", "minutes", "accept")}
+    sweep = sweep_named(options.sweep) if options.sweep else None
+    summary, passed = verify_all(options.paths or [""], n=options.cells, sweep=sweep, say=say, **how)
     sys.stdout.write(f"{summary}\n")
     return 0 if passed else 1
 
 
-def _results(given: str) -> list[Path]:
-    """What is at a path, or the shipped results whose names begin so; of no name the folder of them all."""
-    from deepmech_book.sweeps.shipped import folder
-
-    where = folder()
-    if given and Path(given).exists():
-        return [Path(given)]
-    if where is None:
-        raise ValueError("no shipped results here: name their folder with DEEPMECH_RESULTS, or work in a checkout")
-    ships = sorted(where.glob("*.nc"))
-    if named := [where] if not given else [file for file in ships if file.name.startswith(given)]:
-        return named
-    near = difflib.get_close_matches(given, {file.stem.rpartition("-")[0] for file in ships})
-    raise ValueError(f"verify: {given}: no file, and no shipped result; near: {', '.join(near) or 'none'}")
-
-
 def _ship(options: argparse.Namespace) -> int:
-    from deepmech.sweeps import load, sweep_at
+    from deepmech.sweeps import load
+    from deepmech.sweeps.store import sweep_at
     from deepmech_book.sweeps.shipped import publish
 
-    sys.stdout.write(f"shipped: {publish(load(sweep_at(options.store), options.store), options.folder)}\n")
+    path = publish(load(sweep_at(options.store), options.store), options.folder)
+    sys.stdout.write(f"shipped: {path}\n")
     return 0

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 import itertools
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,17 +17,56 @@ import xarray as xr
 from deepmech.core import provenance, specs
 from deepmech.core.random import Stream
 from deepmech.data import DataMissingError
-from deepmech.sweeps import Sweep, load, sweep_at, sweep_of
+from deepmech.sweeps import Sweep, load, sweep_of
 from deepmech.sweeps.run import compute_cells, seed_in_words
-from deepmech.sweeps.store import equal_bits, read_netcdf
-from deepmech_book.sweeps import record
-from deepmech_book.sweeps.policy import Policy, policy_of
-from deepmech_book.sweeps.record import Report, StaleError
+from deepmech.sweeps.store import equal_bits, read_netcdf, sweep_at
+from deepmech_book.sweeps import shipped
+from deepmech_book.sweeps.policy import ROUNDING, Policy, policy_of
+from deepmech_book.sweeps.shipped import StaleError
+
+
+@dataclass(frozen=True)
+class Report:
+    """How a stored result compares with what today's code computes."""
+
+    #: What was checked, and how many cells it has.
+    source: str
+    of: int
+    #: Numbers of the cells that were computed again, and the seed that chose them; none if ``reason`` says why not.
+    cells: tuple[int, ...] = ()
+    seed: int = 0
+    #: Whether only a part of each was, see :class:`.policy.Policy`.
+    in_part: bool = False
+    seconds: float = 0.0
+    #: The largest relative difference of a number by variable, of those that differ.
+    differences: Mapping[str, float] = field(default_factory=dict)
+    #: What is different and may not be, in words: numbers, types, dimensions, coordinates, names and units, and what
+    #: the file or its entry say of themselves.
+    wrong: tuple[str, ...] = ()
+    reason: str = ""
+
+    @property
+    def largest(self) -> float:
+        """The largest of the differences (0: equal bits). What is smaller cannot be told."""
+        return max(self.differences.values(), default=0.0)
+
+    @property
+    def passed(self) -> bool:
+        return not self.wrong
+
+    def __str__(self) -> str:
+        if self.reason:
+            return f"{self.source}: not recomputed here: {self.reason}"
+        whole = "a part of each of " if self.in_part else ""
+        words = "equal" if self.largest == 0 else f"equal to {self.largest:.1g} of each number"
+        words = f"DIFFERENT: {'; '.join(self.wrong)}" if self.wrong else words
+        if not self.cells:
+            return f"{self.source}: {words}"
+        return f"{self.source}: recomputed {whole}{len(self.cells)} of {self.of} cells (seed {self.seed}): {words}"
 
 
 def verify(
-    path: str | Path,
-    *,
+    *paths: str | Path,
     n: int = 3,
     seed: int | None = None,
     whole: bool = False,
@@ -36,22 +76,19 @@ def verify(
 ) -> Iterator[Report]:
     """Compute randomly chosen cells again, compare them with what is stored, and note in the record what passed.
 
+    A path is a file, a folder of files or a store; else it is how names of shipped results begin (``""``: of all).
     Where the entry of the record says that a result was made on this kind of processor with these versions, bits are
-    equal. Elsewhere, and for a function that states a tolerance (:class:`.policy.Policy`), a
-    variable may differ by :data:`NEAR` times the largest difference that the record has ever seen of it, and never by
-    more than is stated. What a file and its entry say of themselves is checked too: key and name, numbers of cells,
-    types, variables, origin.
-
+    equal. Elsewhere, and for a function that states a tolerance (:class:`.policy.Policy`), a variable may differ by
+    :data:`NEAR` times the largest difference that the record has ever seen of it, and never by more than is stated.
     With ``minutes`` it goes round the results in random order, each time with other cells, until the time is up. In a
     round each result has the same share of it; where that is less than a cell takes, one is drawn in some rounds only.
     The other arguments are the options of ``deepmech verify``; of results that are not the book's, only ``sweep`` is
-    computed.
-    A difference is no error: see :attr:`Report.passed`.
+    computed. A difference is no error: see :attr:`Report.passed`.
     """
     specs.check_int("verify: n", n)
     if minutes is not None:
         specs.check_real("verify: minutes", minutes, 0, 1e6, "a number from 0 to a million")
-    files = files_at(path)
+    files = [file for path in paths for file in files_at(path)]
     if minutes is None:
         for file in files:
             yield _verify(file, n, seed, whole, sweep, accept)
@@ -74,14 +111,14 @@ def verify(
 def _entry(file: Path) -> dict[str, Any]:
     """How many cells a file or a store has, and what one costs."""
     if not file.is_dir():
-        return record.read_entry(file)
+        return shipped.read_entry(file)
     sweep = sweep_at(file)
     return {"of": sweep.n_cells, "seconds": load(sweep, file).attrs["wall_seconds"] / sweep.n_cells}
 
 
 def _verify(file: Path, n: int, seed: int | None, whole: bool, named: Sweep | None, accept: bool) -> Report:
     store = file.is_dir()
-    entry = {} if store else record.read_entry(file)
+    entry = {} if store else shipped.read_entry(file)
     try:
         dataset = load(sweep_at(file), file) if store else read_netcdf(file)
         sweep = sweep_of(dataset)
@@ -95,7 +132,7 @@ def _verify(file: Path, n: int, seed: int | None, whole: bool, named: Sweep | No
         return Report(file.name, sweep.n_cells, seed=chosen, wrong=wrong)
     report = compare(file.name, sweep, dataset, n, chosen, part=not whole, entry=entry, accept=accept)
     if report.cells and report.passed and not store:
-        record.add_report(file, report, sweep.code)
+        shipped.add_cells(file, sweep.code, report.cells, report.in_part, report.seconds, report.differences)
     return report
 
 
@@ -107,7 +144,7 @@ KINDS = {"chunks": "int", "wall_seconds": "float"} | dict.fromkeys(
 
 def wrong_words(name: str, sweep: Sweep, dataset: xr.Dataset, entry: Mapping[str, Any]) -> tuple[str, ...]:
     """What a shipped file or its entry say of themselves that is not so, in words; no cell is computed for it."""
-    origin = record.describe(dataset)
+    origin = shipped.describe(dataset)
     true: dict[str, tuple[Any, Any]] = {
         "the file's name": (name, f"{sweep.name}-{sweep.key}.nc"),
         "attribute 'sweep'": (dataset.attrs.get("sweep"), sweep.name),
@@ -116,9 +153,9 @@ def wrong_words(name: str, sweep: Sweep, dataset: xr.Dataset, entry: Mapping[str
         "attribute 'seed'": (dataset.attrs.get("seed"), seed_in_words(sweep)),
         "the grid": (tuple(dataset.sizes.get(d) for d in sweep.grid.dims), sweep.grid.shape),
         "the record's number of cells": (entry["of"], sweep.n_cells),
-        "the record's seconds a cell": (entry["seconds"], record.cell_seconds(dataset, sweep.n_cells)),
-        "where it was made": (origin["made"], entry.get("made", origin["made"])),
-        "the types of variables": (origin["variables"], entry.get("variables", origin["variables"])),
+        "the record's seconds a cell": (entry["seconds"], shipped.cell_seconds(dataset, sweep.n_cells)),
+        "where it was made": (origin["made"], entry["made"]),
+        "the types of variables": (origin["variables"], entry["variables"]),
     }
     wrong = [f"{what} is {is_so!r}, not {should!r}" for what, (is_so, should) in true.items() if is_so != should]
     kinds = {"code": "str"} | {str(name): type(value).__name__ for name, value in dataset.attrs.items()}
@@ -127,14 +164,20 @@ def wrong_words(name: str, sweep: Sweep, dataset: xr.Dataset, entry: Mapping[str
     return tuple(wrong)
 
 
-def files_at(path: str | Path) -> list[Path]:
-    """The store or the shipped files at ``path``; a ValueError if there are none."""
-    path = Path(path)
-    if (path / "manifest.json").exists():
-        return [path]
-    files = sorted(path.glob("*.nc")) if path.is_dir() else [path] if path.exists() else []
-    if not files:
-        raise ValueError(f"verify: {path}: neither a shipped result, nor a directory of them, nor a sweep's store")
+def files_at(given: str | Path) -> list[Path]:
+    """The store or the shipped files at a path, or those that ship whose names begin so."""
+    path = Path(given or ".")
+    if given and path.exists():
+        files = [path] if not path.is_dir() or (path / "manifest.json").exists() else sorted(path.glob("*.nc"))
+        if not files:
+            raise ValueError(f"verify: {path}: neither a shipped result, nor a directory of them, nor a sweep's store")
+        return files
+    if (where := shipped.folder()) is None:
+        raise ValueError("no shipped results here: name their folder with DEEPMECH_RESULTS, or work in a checkout")
+    ships = sorted(where.glob("*.nc"))
+    if not (files := [file for file in ships if file.name.startswith(str(given))]):
+        near = difflib.get_close_matches(str(given), {file.stem.rpartition("-")[0] for file in ships})
+        raise ValueError(f"verify: {given}: no file, and no shipped result; near: {', '.join(near) or 'none'}")
     return files
 
 
@@ -168,8 +211,10 @@ def compare(
     cells, policy, fixed = sample(sweep, count, seed), policy_of(sweep.function()), sweep.fixed
     names = {str(name) for name in dataset.data_vars}
     part = part and policy.part is not None
-    entry = {**record.describe(dataset), **(entry or {})}
-    report, here = Report(source, sweep.n_cells, (), seed, part), _made_here(entry)
+    entry = {**shipped.describe(dataset), **(entry or {})}
+    report = Report(source, sweep.n_cells, (), seed, part)
+    # On such a processor with these versions bits must be equal.
+    here = entry["made"] == {"on": provenance.processor(), "versions": provenance.versions_in_words()}
     if policy.platform_dependent and not here:
         return replace(report, reason=f"its last bits grow, and it was made on {entry['made']['on']}")
     started = time.perf_counter()
@@ -203,9 +248,6 @@ def compare(
                 continue  # which the coordinates' own lines say
             old = old.sel(labelled).isel({d: slice(new.sizes[d]) for d in old.dims[1:] if d not in labelled})
         one, two = old.values, new.transpose(*old.dims).values
-        if name in policy.rounding_above:
-            rounding = [~(numbers <= policy.rounding_above[name]) for numbers in (one, two)]
-            two = np.where(rounding[0] & rounding[1], one, two)
         gaps = [_difference(a, b, scale) for a, b in zip(one, two, strict=True)]
         worst = int(np.argmax(gaps))
         if gaps[worst] > 0:
@@ -215,10 +257,7 @@ def compare(
             can = f", and up to {most:g} can be noted with --accept after a look at it" if gaps[worst] <= most else ""
             where = f"in cell {sweep.describe([cells[worst]])}"
             wrong.append(f"{name!r} by {gaps[worst]:.3g} of a number, allowed {limit:g}{words}{can}, {where}")
-    return replace(
-        report, cells=tuple(cells), seconds=seconds, largest=max(differences.values(), default=0.0),
-        differences=differences, wrong=tuple(wrong), where=f"cell {sweep.describe(cells[:1])}",
-    )  # fmt: skip
+    return replace(report, cells=tuple(cells), seconds=seconds, differences=differences, wrong=tuple(wrong))
 
 
 #: So many times the largest difference that was ever seen of a variable it may differ where it was not made.
@@ -231,18 +270,16 @@ def _limits(
     policy: Policy, name: str, dtype: np.dtype, here: bool, entry: Mapping[str, Any]
 ) -> tuple[float, float, str]:
     """How much a variable may differ, how much it may at the very most, and a word on the former."""
-    stated, most = policy.states(name), policy.allowed(name, here)
-    if not stated and here:
-        return most, most, ""
-    if dtype.kind == "f":
-        most = max(most, float(np.finfo(dtype).eps))
-    seen = [record.by_variable(one.get("largest", 0.0)) for one in entry.get("recomputed", [])]
-    if not stated and not seen:
+    stated = policy.tolerance.get(name, policy.tolerance.get("*"))
+    if stated is None and here:
+        return 0.0, 0.0, ""
+    seen = [one["largest"] for one in entry.get("recomputed", [])]
+    last_bit = float(np.finfo(dtype).eps) if dtype.kind == "f" else 0.0
+    most = max(ROUNDING if stated is None else stated, last_bit)
+    if stated is None and not seen:
         return most, most, ""
     largest = max((one.get(name, one.get("*", 0.0)) for one in seen), default=0.0)
-    near = max(NEAR * largest, LAST_BITS_OF_TORCH if stated else LAST_BITS)
-    if dtype.kind == "f":
-        near = max(near, float(np.finfo(dtype).eps))
+    near = max(NEAR * largest, LAST_BITS if stated is None else LAST_BITS_OF_TORCH, last_bit)
     return min(near, most), most, f" (the largest ever seen is {largest:.2g})"
 
 
@@ -250,8 +287,8 @@ def _difference_in_words(old: xr.DataArray, new: xr.DataArray) -> str:
     """What a variable or a coordinate is said to be otherwise than computed: its dimensions, type or attributes."""
     if set(old.dims) != set(new.dims):
         return f"has dimensions {list(old.dims)}, computed is {list(new.dims)}"
-    if record.type_name(old.dtype) != record.type_name(new.dtype):
-        return f"is of type {record.type_name(old.dtype)}, computed is {record.type_name(new.dtype)}"
+    if shipped.type_name(old.dtype) != shipped.type_name(new.dtype):
+        return f"is of type {shipped.type_name(old.dtype)}, computed is {shipped.type_name(new.dtype)}"
     return f"is said to be {old.attrs}, computed is {new.attrs}" if old.attrs != new.attrs else ""
 
 
@@ -276,11 +313,6 @@ def _wrong_labels(sweep: Sweep, dataset: xr.Dataset, stored: xr.Dataset, again: 
         wrong += [f"the coordinate {name!r} is missing" for name in sorted(of_these - set(dataset.coords), key=str)]
         wrong += [f"nobody computes the variable {name!r}" for name in stored.data_vars if name not in again]
     return wrong
-
-
-def _made_here(entry: Mapping[str, Any]) -> bool:
-    """Whether a result was made on such a processor with these versions: then bits must be equal."""
-    return bool(entry["made"] == {"on": provenance.processor(), "versions": provenance.versions_in_words()})
 
 
 def _typical(everything: np.ndarray) -> float:
@@ -315,12 +347,10 @@ def _difference(stored: Any, again: Any, scale: float) -> float:
 def verify_all(
     paths: Sequence[str | Path], *, say: Callable[[str], None] = lambda line: None, **how: Any
 ) -> tuple[str, bool]:
-    """:func:`verify` stores, shipped files or directories, one line to ``say`` for each; returns the sum of it, and
-    whether something was computed again, and nothing differed."""
-    if how.get("minutes") is not None:
-        how["minutes"] /= len(paths)
+    """:func:`verify` results, one line to ``say`` for each; returns the sum of it, and whether something was computed
+    again, and nothing differed."""
     done, skipped = [], 0
-    for report in (report for path in paths for report in verify(path, **how)):
+    for report in verify(*paths, **how):
         outcome = "skipped" if report.reason else "verified" if report.passed else "FAILED"
         say(f"{outcome}: {report}")
         if report.reason:

@@ -9,7 +9,6 @@ silent, and the landscape, of fewer samples.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from inspect import signature
 from itertools import chain, pairwise
 from typing import Any
 
@@ -53,7 +52,7 @@ WHITENED: dict[str, dict[str, Any]] = {
     "overparameterised": {**_SHORT, "sgd_steps": 400_000},
 }
 #: What is run for each data set: P_D, whether components are whitened, and per phase the arguments of
-#: ``phase_sweep`` (``n_data``: its own P_D).
+#: ``phase_sweep`` and ``walked`` (``n_data``: its own P_D).
 SETTINGS: dict[str, dict[str, Any]] = {
     "mnist": {
         "n_data": 8000,
@@ -124,8 +123,8 @@ def temperature_at(temperature: Any, n_data: int) -> Any:
 
 
 def standard(phase: str, dataset: str, **changed: Any) -> Sweep:
-    """The sweep of a phase that this book runs on a data set; ``changed`` are ``n_data``, ``whiten`` and arguments of
-    :func:`phase_sweep`. Of the waiting times those count that fit into ``steps``."""
+    """The sweep of a phase that this book runs on a data set; ``changed`` are arguments of
+    :func:`phase_sweep` and :func:`walked`. Of the waiting times those count that fit into ``steps``."""
     for name, value, allowed in (("dataset", dataset, SETTINGS), ("phase", phase, PHASES)):
         if value not in allowed:
             raise ValueError(f"standard: {name} = {value!r}: must be one of {', '.join(map(repr, allowed))}")
@@ -135,8 +134,7 @@ def standard(phase: str, dataset: str, **changed: Any) -> Sweep:
     if not arguments["waiting"]:
         first = min(how[phase]["waiting"])
         raise ValueError(f"standard: steps = {arguments['steps']}: must be more than the first waiting time, {first}")
-    data = {"name": dataset, "n_data": int(arguments.pop("n_data")), "whiten": arguments.pop("whiten")}
-    return phase_sweep(phase, data, **arguments)
+    return phase_sweep(phase, dataset, **arguments)
 
 
 def paper_networks(phase: str, dataset: str = "mnist") -> dict[str, Any]:
@@ -151,40 +149,33 @@ def width_for(like: dict[str, Any], n_data: int) -> int:
     return min((below, below + 1), key=lambda w: abs(n_weights(layer_sizes(10, w, 6)) - wanted))
 
 
-def phase_sweep(
-    phase: str,
-    data: dict[str, Any],
-    temperatures: Sequence[float],
-    n_seeds: int,
-    steps: int,
-    waiting: Sequence[int],
-    preparation: dict[str, Any] = PREPARATION,
-    width: int | None = None,
-    name: str | None = None,
-) -> Sweep:
-    """Walks of one phase over temperatures, as the paper counts them, and initial conditions.
+def phase_sweep(phase: str, dataset: str, temperatures: Sequence[float], n_seeds: int, **fixed: Any) -> Sweep:
+    """Walks of one phase over temperatures, as the paper counts them, and initial conditions (:func:`walked`)."""
+    cells = {"seed": over("seed", range(n_seeds)), "temperature": over("temperature", list(temperatures))}
+    row = walked(dataset, phase=phase, **fixed)
+    return Sweep(row.pop("name").format(f"glass-{phase}"), cells=cells, **row)
+
+
+def walked(
+    dataset: str = "mnist",
+    n_data: int = P_D,
+    phase: str = "regularised",
+    whiten: bool | None = None,
+    per_decade: int = 8,
+    **fixed: Any,
+) -> dict[str, Any]:
+    """A row of networks that walk; what it does not say is the paper's of its phase, times are those of the record.
 
     The overlap's window comes from the first waiting time; without ``width`` it is that of the phase's N/P_D.
     """
-    kind = paper_networks(phase, data["name"])
-    n_data = int(data["n_data"])
-    fixed = {
-        "data": dict(data),
-        "width": width_for(kind, n_data) if width is None else width,
-        "regularisation": kind["regularisation"],
-        "chi": [kind["chi"] * f for f in (1 / 7, 1, 7)],
-        "steps": steps,
-        "waiting": list(waiting),
-        "times": log_times(steps - min(waiting), 8).tolist(),
-        "preparation": preparation,
-    }
-    return Sweep(
-        name or f"glass-{phase}-{data['name']}",
-        "glass.walks",
-        {"seed": over("seed", range(n_seeds)), "temperature": over("temperature", list(temperatures))},
-        fixed,
-        data=fingerprint(**data),
-    )
+    kind = paper_networks(phase, dataset)
+    whiten = SETTINGS[dataset]["whiten"] if whiten is None else whiten
+    data: dict[str, Any] = {"name": dataset, "n_data": n_data, "whiten": whiten}
+    like = {"width": width_for(kind, n_data), "regularisation": kind["regularisation"], "preparation": PREPARATION}
+    fixed = {**like, **fixed}
+    fixed["times"] = log_times(fixed["steps"] - min(fixed["waiting"]), per_decade).tolist()
+    fixed |= {"data": data, "waiting": list(fixed["waiting"]), "chi": [kind["chi"] * f for f in (1 / 7, 1, 7)]}
+    return {"name": f"{{}}-{dataset}", "compute": "glass.walks", "fixed": fixed, "data": fingerprint(**data)}
 
 
 def _begin(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
@@ -294,7 +285,7 @@ def sweeps(
     """
     changes = dict(changes or {})
     one_phase = {phase: changes.pop(phase, {}) for phase in PHASES}
-    known = {"n_data", "whiten", *signature(phase_sweep).parameters} - {"phase", "data", "name"}
+    known = {"n_data", "whiten", "width", "temperatures", "n_seeds", "steps", "waiting", "preparation"}
     if unknown := sorted({*changes, *chain(*one_phase.values())} - known):
         names, allowed = ", ".join(map(repr, unknown)), ", ".join(sorted(known))
         raise ValueError(f"changes: {names}: must be of {allowed}, or by phase: {', '.join(PHASES)}")

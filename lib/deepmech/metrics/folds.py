@@ -1,6 +1,6 @@
 """Moments of classes dealt into folds: data separation, and what it is without each fold, from one pass.
 
-Samples are dealt to folds (:class:`GroupAssigner`). For each fold and class there are a count, a sum of features
+Samples are dealt to folds (:class:`FoldAssigner`). For each fold and class there are a count, a sum of features
 and a sum of squares, all measured from one sample of the class, so that neither a large offset nor collapsed classes
 cost digits. D without a fold follows from these sums, and from all of these its interval, by the jackknife. Memory
 does not grow with the number of samples. Features beyond 1e±100 are kept times a power of two, on which D does not
@@ -23,7 +23,7 @@ from deepmech.core import specs
 from deepmech.core.compiled import KERNEL, Floats, Ints, njit
 from deepmech.metrics.separation import debiased, require_finite
 
-__all__ = ["FOLDS", "GroupAssigner", "GroupMoments"]
+__all__ = ["FOLDS", "FoldAssigner", "FoldMoments"]
 
 FOLDS = 20
 """Folds that samples are dealt into by default."""
@@ -34,7 +34,7 @@ _STRETCH = 512  # squares that are added in the features' own precision
 _WIDE = 2048  # features from which on samples of a fold are added one after another, while its sums are at hand
 
 
-class GroupAssigner:
+class FoldAssigner:
     """Deals samples to folds by a hash of their running number: at random, whatever their class and order.
 
     Where classes were drawn with the samples, their shares scatter, and folds have to scatter alike for an interval to
@@ -51,9 +51,9 @@ class GroupAssigner:
 
     Examples
     --------
-    >>> GroupAssigner(3)(torch.tensor([0, 0, 0, 1, 1])).tolist()
+    >>> FoldAssigner(3)(torch.tensor([0, 0, 0, 1, 1])).tolist()
     [1, 2, 0, 1, 1]
-    >>> GroupAssigner(3)(torch.tensor([0, 0, 0, 1, 1]), np.array(list("aabcc"))).tolist()
+    >>> FoldAssigner(3)(torch.tensor([0, 0, 0, 1, 1]), np.array(list("aabcc"))).tolist()
     [1, 1, 2, 0, 0]
     """
 
@@ -99,8 +99,8 @@ def _hash(number: np.ndarray) -> np.ndarray:
     return z ^ (z >> np.uint64(31))
 
 
-class GroupMoments:
-    """Sums of features by fold and class, of one layer; ``n_folds`` is a number that :class:`GroupAssigner` had.
+class FoldMoments:
+    """Sums of features by fold and class, of one layer; ``n_folds`` is a number that :class:`FoldAssigner` had.
 
     With one fold there is D without an interval. Where sums take more than 256 MiB, folds are joined, to a number
     that divides theirs.
@@ -115,7 +115,7 @@ class GroupMoments:
     Examples
     --------
     >>> x, y = torch.arange(40.0)[:, None] ** 2, torch.arange(40) // 20
-    >>> moments = GroupMoments(2, 4).update(x, y, GroupAssigner(4)(y))
+    >>> moments = FoldMoments(2, 4).update(x, y, FoldAssigner(4)(y))
     >>> round(moments.separation(debias=False), 3), moments.leave_one_out().shape
     (-0.854, (4,))
     """
@@ -188,10 +188,19 @@ class GroupMoments:
             raise ValueError(f"features have {x.shape[1]} columns{before}")
         if not length:
             self.count, self.square = self.count.to(x.device), self.square.to(x.device)
+            self._check_memory(x.shape[1])
             self.anchor = x.new_zeros(self.n_classes, x.shape[1])
             self.coarsen()
             self.sum = x.new_zeros(self.n_folds, *self.anchor.shape)
             self.feature_square = x.new_zeros(self.n_folds, x.shape[1])
+
+    def _check_memory(self, length: int) -> None:
+        needed = 40.0 * self.n_classes * length  # of anchors, sums and means
+        if needed > specs.total_memory():
+            raise ValueError(
+                f"sums of {self.n_classes} classes of {length} features take {needed / 2**30:.3g} GiB, more than this "
+                "machine has: average over positions, pool=mean_pool"
+            )
 
     def _in_range(self, x: torch.Tensor, largest: float) -> torch.Tensor:
         """Features, and all sums so far, in a precision and on a scale in which their squares are numbers."""
@@ -213,6 +222,7 @@ class GroupMoments:
         more = n_classes - self.n_classes
         if more > 0:
             self.n_classes = n_classes
+            self._check_memory(self.anchor.shape[1])
             self.count, self.square = (torch.nn.functional.pad(t, (0, more)) for t in (self.count, self.square))
             self.anchor = torch.nn.functional.pad(self.anchor, (0, 0, 0, more))
             self.coarsen()
