@@ -111,8 +111,6 @@ def facts(claim: Claim, record: Record) -> list[tuple[str, str]]:
     found += _exchanged(claim, record)
     if why := record.get("reason"):
         found.append(("because", why))
-    if late := claim.after_seeing:
-        found.append(("chosen after the number was seen", late))
     found += [("history", words) for words in claim.history]
     if answer := claim.answered(record["verdict"]):
         found.append(("the authors", f"could answer: {answer}"))

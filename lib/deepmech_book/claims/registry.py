@@ -25,7 +25,7 @@ CHAPTERS = ("spring_block", "elastic_sde", "glass", "beyond")
 """Folders of ``deepmech_book`` in which pages stand, each beside what its claims say: ``glass/displacement.yml``."""
 SHORT = {"says": "statement", "rival": "against"}
 """What fields of a claim are called there."""
-ALONE = ("id", "statement", "main", "answer", "history", "after_seeing", "first_null")
+ALONE = ("id", "statement", "main", "answer", "history", "first_null")
 """Fields of a claim that its rows do not take over."""
 
 
@@ -63,7 +63,7 @@ class Claim(Numbered):
     says, of errata and remarks of ours; both are counted apart from the papers' claims. ``figure`` is left out where
     the id begins with it, ``page`` where it is that of the figure. ``answer`` is what the authors could reply where it
     does not hold, shown beside that verdict. ``history`` says of its rule, null and interval what was chosen when:
-    ``rule first``, ``frozen: commit``, or ``changed date: what; number known`` (older entries: ``after_seeing``).
+    ``rule first``, ``frozen: commit``, or ``changed date: what; number known``.
     ``first_null`` is the null that was exchanged or dropped when it was known that the claim held only trivially.
     ``ours`` are claims that no sentence of a paper makes, counted apart. Pages show a ``main`` claim as a card, the
     others as rows of a table.
@@ -84,7 +84,6 @@ class Claim(Numbered):
     better_than_null: bool = False
     expected: Any = None
     answer: str = ""
-    after_seeing: str = ""
     history: tuple[str, ...] = ()
     first_null: str = ""
     main: bool = False

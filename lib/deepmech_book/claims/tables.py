@@ -233,7 +233,7 @@ def scoreboard_rows(records: Iterable[Record]) -> list[dict[str, Any]]:
     for c in registry.claims().values():
         told = {"family": c.head, "paper": c.paper, "figure": c.figure}
         told |= {"statement": c.statement, "page": c.page, "kind": c.kind}
-        told |= {"history": "; ".join(c.history), "after_seeing": c.after_seeing}
+        told |= {"history": "; ".join(c.history)}
         r = found.get(c.id, {"verdict": ABSENT, "rule": c.rule.words})
         (low, high), (less, more) = (r.get(name) or (None, None) for name in ("interval", "difference"))
         measured = {name: r.get(name) for name in ("verdict", "measured", "null", "rule", "seeds", "profile")}
