@@ -252,3 +252,9 @@ def test_a_null_that_does_better_somewhere_decides_before_one_that_cannot_be_tol
 )  # fmt: skip
 def test_numbers_have_two_digits_and_more_where_they_would_look_like_a_rival_or_a_bar(shown, words):
     assert shown == words
+
+
+def test_what_was_changed_stands_on_the_card():
+    for one in claims.claims().values():
+        card = entry_of(one.id, not_testable="why")._repr_html_()
+        assert all(html.escape(words) in card for words in one.history)
