@@ -1,5 +1,6 @@
 """Verdicts follow by rule: checked against the rules' definitions, then through the display and its record."""
 
+import html
 import json
 import re
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from deepmech import over
 from deepmech.core.estimates import Estimate, estimate, unknown
-from deepmech_book import RECORD
+from deepmech_book import RECORD, claims
 from deepmech_book.claims import tables
 from deepmech_book.claims.display import MOST, number, short
 from deepmech_book.claims.functions import by_threshold
