@@ -59,11 +59,14 @@ class Figure(Numbered):
 class Claim(Numbered):
     """One statement that a machine can check; ``page`` is the notebook that measures it.
 
-    ``kind`` is ``check`` where it says no more than that a program obeys its formula, and ``erratum``, which its id
-    says, of errata and remarks of ours; both are counted apart from the papers' claims. ``figure`` is left out where
-    the id begins with it, ``page`` where it is that of the figure. ``answer`` is what the authors could reply where it
-    does not hold, shown beside that verdict. ``history`` says of its rule, null and interval what was chosen when:
-    ``rule first``, ``frozen: commit``, or ``changed date: what; number known``.
+    A page's file says in our words what the paper ``says`` and ``where``, what is measured (``measure``), how the
+    verdict follows (``rule``, see rules.py), and which ``rival``, the null, has to be beaten: it makes the claim
+    trivial by passing the rule itself, or, with ``better_than_null``, by doing as well as the measurement. A ``within``
+    rule compares with ``expected``, where that does not depend on the run. ``kind`` is ``check`` where it says no more
+    than that a program obeys its formula, and ``erratum``, which its id says, of errata and remarks of ours; both are
+    counted apart from the papers' claims. ``figure`` is left out where the id begins with it. ``answer`` is what the
+    authors could reply where it does not hold, shown beside that verdict. ``history`` says of its rule, null and
+    interval what was chosen when: ``rule first``, ``frozen: commit``, or ``changed date: what; number known``.
     ``first_null`` is the null that was exchanged or dropped when it was known that the claim held only trivially.
     ``ours`` are claims that no sentence of a paper makes, counted apart. Pages show a ``main`` claim as a card, the
     others as rows of a table.
