@@ -15,7 +15,7 @@ from deepmech.core.labels import align
 from deepmech.core.random import Stream
 from deepmech.metrics import elasticity as el
 from deepmech.metrics import glass, relaxation
-from deepmech.metrics.load_curve import LoadCurve, load_curve
+from deepmech.metrics.load_curve import load_curve
 from deepmech.metrics.separation import data_separation
 from deepmech.simulators import brownian, folding_ruler
 from deepmech.simulators.elastic_sde import ElasticSDE, mean_solution, train_discrete
@@ -88,7 +88,7 @@ SLIPS = {
     "list": (lambda: Chain(friction_right=[0.1, 0.2], noise=0.0), f"Chain.friction_right = [0.1, 0.2]: {NUMBER}"),
     "hidden": (lambda: Chain(friction_right=np.ma.masked, noise=0.0), f"Chain.friction_right = masked: {NUMBER}"),
     "hidden, no axis": (lambda: Chain(target=HIDDEN[1, 2], noise=0.0), f"Chain.target = masked: {NUMBER}"),
-    "float blocks": (lambda: Chain(n_blocks=7.0, noise=0.0), "Chain.n_blocks = 7.0: must be a whole number"),
+    "float blocks": (lambda: Chain(n_blocks=7.5, noise=0.0), "Chain.n_blocks = 7.5: must be a whole number"),
     "the class": (lambda: simulate(Chain, 1.0), "simulate: chain is the class Chain itself: make one first"),
     "shared by text": (lambda: simulate(QUIET, 1.0, shared_noise="no"), "simulate: shared_noise = 'no': must be True"),
     "no model": (lambda: mean_solution(None, [1.0], START), "model is of type NoneType: must be a ElasticSDE"),
@@ -102,8 +102,7 @@ SLIPS = {
         lambda: load_curve(NET, LOADER, Y),
         "x is a DataLoader: beside y give an array or a tensor; a loader's batches hold",
     ),
-    "misspelt": (lambda: LoadCurve(NET, metrik="D"), "metrik: load_curve takes layers, metric"),
-    "float pool": (lambda: el.class_means(LOG, DRAWN, pool=5.0), "class_means: pool = 5.0: must be an odd number"),
+    "float pool": (lambda: el.class_means(LOG, DRAWN, pool=5.5), "class_means: pool = 5.5: must be an odd number"),
     "groups beyond": (lambda: glass.displacement_sums(X[0], X[0], [0, 1, 5], 2, [0.1]), "group = [0, 1, 5]"),
     "endless": (lambda: relaxation.decorrelation_time([1, np.inf], [1, 0.5]), "decorrelation_time: times (2,)"),
     "masked samples": (lambda: data_separation(HIDDEN, Y), "features: 1 entries are masked: leave them out"),

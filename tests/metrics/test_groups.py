@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from deepmech.core.estimates import jackknife
 from deepmech.core.random import Stream
-from deepmech.metrics.groups import GroupAssigner, GroupMoments
+from deepmech.metrics.folds import FoldAssigner, FoldMoments
 from deepmech.metrics.interpret import compare, estimate, interpret, leave_one_out
 from deepmech.metrics.load_curve import LoadCurve, load_curve
 from deepmech.metrics.separation import data_separation
@@ -33,7 +33,7 @@ def objects(draw, n=200, noise=0.0, truth=1.0, views=None, shares=EVEN):
 
 
 def measured(x, y, group=None):
-    return GroupMoments(CLASSES, 20, group is not None).update(x, y, GroupAssigner()(y, group))
+    return FoldMoments(CLASSES, 20, group is not None).update(x, y, FoldAssigner()(y, group))
 
 
 def interval(moments):
@@ -106,7 +106,7 @@ def test_folds_do_not_mind_batches_and_no_group_is_split(seed, cuts):
     unit = (30 * s.uniform("units", 0, 90)).astype(int)
     y = torch.tensor(unit % CLASSES)
     names = np.array([f"object {u}" for u in unit])
-    whole, deal = GroupAssigner(7)(y, unit), GroupAssigner(7)
+    whole, deal = FoldAssigner(7)(y, unit), FoldAssigner(7)
     parts = [deal(y[rows], names[rows]) for rows in np.split(np.arange(90), sorted(cuts))]
     assert torch.equal(torch.cat(parts), whole) and deal.seen.sum() == len(np.unique(unit)) == len(deal.fold_of)
     for u in np.unique(unit):

@@ -1,4 +1,4 @@
-"""Laws of intervals: sums by group are the whole, leaving out leaves out, and intervals cover as often as they say."""
+"""Laws of intervals: sums by fold are the whole, leaving out leaves out, and intervals cover as often as they say."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from deepmech.core.estimates import jackknife
 from deepmech.core.estimates import leave_one_out as leave_one_out_means
 from deepmech.core.random import Stream
 from deepmech.metrics.curvature import curvature
-from deepmech.metrics.groups import GroupAssigner, GroupMoments
+from deepmech.metrics.folds import FoldAssigner, FoldMoments
 from deepmech.metrics.interpret import band, compare, estimate, interpret, leave_one_out
 from deepmech.metrics.load_curve import load_curve
 from deepmech.metrics.separation import data_separation
@@ -30,50 +30,50 @@ def blobs(seed, n=90, d=5, classes=4, distance=2.0, offset=0.0):
     return torch.tensor(x), torch.tensor(y)
 
 
-def grouped(x, y, groups=6, cuts=(), classes=4):
-    moments, deal = GroupMoments(classes, groups), GroupAssigner(groups)
+def dealt(x, y, folds=6, cuts=(), classes=4):
+    moments, deal = FoldMoments(classes, folds), FoldAssigner(folds)
     for rows in np.split(np.arange(len(y)), sorted(cuts)):
         moments.update(x[rows], y[rows], deal(y[rows]))
     return moments
 
 
-# --- moments by group -------------------------------------------------------------------------------------------------
+# --- moments by fold -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-5), (torch.float64, 1e-12)])
 def test_torch_adds_what_the_compiled_loop_adds(dtype, tolerance, monkeypatch):
-    """On other devices torch's functions do what the loop does on the processor, which takes wide rows by group."""
+    """On other devices torch's functions do what the loop does on the processor, which takes wide rows by fold."""
     x, y = blobs(3, n=60, d=2200, offset=5.0)
     x = x.to(dtype)
-    compiled = grouped(x.T.contiguous().T, y)
-    monkeypatch.setattr(GroupMoments, "_add", GroupMoments._add_on_device)
-    by_torch = grouped(x, y)
+    compiled = dealt(x.T.contiguous().T, y)
+    monkeypatch.setattr(FoldMoments, "_add", FoldMoments._add_on_device)
+    by_torch = dealt(x, y)
     for name in ("count", "anchor", "sum", "square", "feature_square"):
         torch.testing.assert_close(getattr(by_torch, name), getattr(compiled, name), rtol=tolerance, atol=tolerance)
 
 
 @given(seeds, st.lists(st.integers(0, 90), max_size=5), st.sampled_from([0.0, 1e6]), st.booleans())
-def test_groups_are_the_whole_and_leave_out_what_they_say(seed, cuts, offset, debias):
-    """D of the sums is D of the samples, without group g that of those not in g."""
+def test_folds_are_the_whole_and_leave_out_what_they_say(seed, cuts, offset, debias):
+    """D of the sums is D of the samples, without fold g that of those not in g."""
     x, y = blobs(seed, offset=offset)
-    moments, group = grouped(x, y, cuts=cuts), GroupAssigner(6)(y)
+    moments, fold = dealt(x, y, cuts=cuts), FoldAssigner(6)(y)
     assert moments.separation(debias) == pytest.approx(data_separation(x, y.numpy(), debias=debias), abs=1e-7)
     for g, left in enumerate(moments.leave_one_out(debias)):
-        rest = group != g
+        rest = fold != g
         assert len(y[rest].unique()) < 4 or left == pytest.approx(
             data_separation(x[rest], y[rest].numpy(), debias=debias), abs=1e-7
         )
 
 
-@pytest.mark.parametrize(("room", "groups"), [(12, 12), (7, 6), (3, 3), (2, 1)])
-def test_a_wide_layer_joins_its_groups(monkeypatch, room, groups):
-    """With room for some groups only there are as many as divide the number asked for; with none left, no interval."""
+@pytest.mark.parametrize(("room", "folds"), [(12, 12), (7, 6), (3, 3), (2, 1)])
+def test_a_wide_layer_joins_its_folds(monkeypatch, room, folds):
+    """With room for some folds only there are as many as divide the number asked for; with none left, no interval."""
     x, y = blobs(0)
-    joined = grouped(x, y, 12)
-    joined.coarsen(groups)
-    monkeypatch.setattr("deepmech.metrics.groups._LARGEST", room * 4 * 5 * 8)
-    few = grouped(x, y, 12, cuts=[3, 50])
-    assert few.n_folds == groups and few.separation() == pytest.approx(joined.separation(), abs=1e-12)
+    joined = dealt(x, y, 12)
+    joined.coarsen(folds)
+    monkeypatch.setattr("deepmech.metrics.folds._LARGEST", room * 4 * 5 * 8)
+    few = dealt(x, y, 12, cuts=[3, 50])
+    assert few.n_folds == folds and few.separation() == pytest.approx(joined.separation(), abs=1e-12)
     np.testing.assert_allclose(few.leave_one_out(), joined.leave_one_out(), atol=1e-9)
 
 
@@ -88,10 +88,10 @@ def test_a_deal_is_even_and_minds_neither_batches_nor_classes():
     """Folds are those of the running number."""
     s = Stream.of("test deal", 0)
     y = torch.tensor((s.uniform("labels", 0, 1000) ** 2 * 30).astype(int))
-    whole, deal = GroupAssigner(20)(y), GroupAssigner(20)
+    whole, deal = FoldAssigner(20)(y), FoldAssigner(20)
     assert torch.equal(torch.cat([deal(batch) for batch in y.split(37)]), whole)
-    assert torch.equal(GroupAssigner(20)(y.flip(0)), whole)
-    counts = GroupAssigner(20)(torch.zeros(100_000, dtype=torch.int64)).bincount(minlength=20)
+    assert torch.equal(FoldAssigner(20)(y.flip(0)), whole)
+    counts = FoldAssigner(20)(torch.zeros(100_000, dtype=torch.int64)).bincount(minlength=20)
     assert 5 < ((counts - 5000) ** 2 / 5000).sum() < 45  # chi-squared of 19 degrees of freedom
 
 
@@ -141,23 +141,23 @@ def test_intervals_cover_where_labels_are_drawn_with_the_samples_and_no_less_whe
         means -= shares @ means
         means *= np.exp(-truth / 2) * np.sqrt(d / (shares @ means**2).sum())
         x, y = torch.tensor(means[y] + s.normal("noise", draw, (len(y), d))), torch.tensor(y)
-        moments = GroupMoments(len(share)).update(x, y, GroupAssigner()(y))
+        moments = FoldMoments(len(share)).update(x, y, FoldAssigner()(y))
         found = jackknife(moments.separation(), moments.leave_one_out(), scatter="symmetric")
         hits[into, draw] = found.low <= truth <= found.high
     low, high = 0.93 - 2 * np.sqrt(0.07 * 0.93 / draws), 0.97 + 2 * np.sqrt(0.03 * 0.97 / draws)
     assert low < hits[0].mean() < high and low < hits[1].mean()
 
 
-def measured(values, groups):
-    """A curve as load_curve returns it: its values, and those without each group."""
+def measured(values, folds):
+    """A curve as load_curve returns it: its values, and those without each fold."""
     names = [f"layer{i}" for i in range(len(values))]
     coords = {"layer": names, "depth": ("layer", np.arange(len(values)))}
-    rows = np.ravel([values, *groups]).tolist()
+    rows = np.ravel([values, *folds]).tolist()
     return xr.DataArray(values, coords, "layer", attrs={"jackknife": rows, "layers": len(values)})
 
 
 def noisy_curves(truth, draws, correlation, n=20, error=0.1):
-    """Curves about ``truth`` whose layers scatter together, from the means of ``n`` groups."""
+    """Curves about ``truth`` whose layers scatter together, from the means of ``n`` folds."""
     s, layers = Stream.of("test curves", round(10 * correlation)), len(truth)
     root = np.linalg.cholesky(correlation + (1 - correlation) * np.eye(layers))
     for draw in range(draws):
@@ -206,19 +206,19 @@ def test_a_fall_that_chance_may_make_has_no_shape_and_a_sure_one_has():
 @pytest.mark.parametrize("place", [0, 2, 4])
 def test_the_finite_part_of_a_curve_is_read(place, lost):
     whole = next(iter(noisy_curves(np.array([4.0, 3.8, 3.2, 2.0]), 1, 0.5)))
-    values, groups = (np.insert(a, place, lost, axis=-1) for a in (whole.values, leave_one_out(whole).values))
-    said, expected = interpret(measured(values, groups)), interpret(whole)
+    values, folds = (np.insert(a, place, lost, axis=-1) for a in (whole.values, leave_one_out(whole).values))
+    said, expected = interpret(measured(values, folds)), interpret(whole)
     assert (said.verdict, said.curvature, said.interval) == (expected.verdict, expected.curvature, expected.interval)
     assert said.collapsed == (f"layer{place}",) and f"not finite at 'layer{place}'" in str(said)
     assert interpret(values).verdict == interpret(whole.values).verdict
 
 
-def test_a_layer_too_wide_for_groups_loses_its_interval_alone_and_the_reading_says_so(monkeypatch):
+def test_a_layer_too_wide_for_folds_loses_its_interval_alone_and_the_reading_says_so(monkeypatch):
     x, y = samples(200)
     wide = torch.nn.Sequential(torch.nn.Linear(12, 300), torch.nn.ReLU(), *mlp(2, width=300, classes=4)[2:])
     model = torch.nn.Sequential(*wide, torch.nn.Linear(4, 12), torch.nn.ReLU(), torch.nn.Linear(12, 4))
     whole = load_curve(model, x, y)
-    monkeypatch.setattr("deepmech.metrics.groups._LARGEST", 2 * 4 * 300 * 4)
+    monkeypatch.setattr("deepmech.metrics.folds._LARGEST", 2 * 4 * 300 * 4)
     curve = load_curve(model, x, y)
     wide = [name for name in curve.layer.values if name in curve.attrs["no_interval"].split(", ")]
     assert 0 < len(wide) < curve.size and "no_interval" not in whole.attrs
@@ -226,7 +226,7 @@ def test_a_layer_too_wide_for_groups_loses_its_interval_alone_and_the_reading_sa
     for name in curve.layer.values:
         assert np.isfinite(found.low.sel(layer=name)) == (name not in wide)
     assert f"no interval at '{wide[0]}'" in str(interpret(curve)) and interpret(curve).verdict != "too few samples"
-    monkeypatch.setattr("deepmech.metrics.groups._LARGEST", 4 * 4)
+    monkeypatch.setattr("deepmech.metrics.folds._LARGEST", 4 * 4)
     assert "no interval" in str(interpret(load_curve(model, x, y)))
 
 
@@ -293,7 +293,7 @@ def test_paired_intervals_cover_the_difference():
     true = [np.log(((m @ m).trace()) / (((means - means.mean(0)) @ m) ** 2).sum() * classes) for m in maps]
     x, hits, apart = s.normal("x", 0, (draws, 150, d)) + means[y], 0, 0
     for one in x:
-        each = [GroupMoments(classes, 20).update(torch.tensor(one @ m), y, GroupAssigner(20)(y)) for m in maps]
+        each = [FoldMoments(classes, 20).update(torch.tensor(one @ m), y, FoldAssigner(20)(y)) for m in maps]
         value = each[1].separation() - each[0].separation()
         found = jackknife(value, each[1].leave_one_out() - each[0].leave_one_out(), scatter="symmetric")
         hits += found.low <= true[1] - true[0] <= found.high

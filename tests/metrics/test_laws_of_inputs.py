@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from deepmech.core.estimates import linear_slope
 from deepmech.core.random import Stream
 from deepmech.metrics import curvature, elasticity, glass, relaxation, separability, separation
-from deepmech.metrics.groups import GroupAssigner, GroupMoments
+from deepmech.metrics.folds import FoldAssigner, FoldMoments
 from deepmech_book.sweeps.glass import surfaces
 
 STREAM = Stream.of("test laws of inputs", 0)
@@ -128,10 +128,10 @@ def test_a_measure_without_scale_has_none_wherever_the_numbers_are_finite(name, 
 
 
 @given(st.lists(st.sampled_from([-300, -200, -120, -10, 0, 10, 25, 120, 200, 300]), min_size=3, max_size=3))
-def test_sums_of_groups_have_no_scale_and_large_features_decide(powers):
+def test_sums_of_folds_have_no_scale_and_large_features_decide(powers):
     """Batches of one layer on scales of their own: as if the smaller ones were zero, where they are 1e100 smaller."""
     x, y = 5 * STREAM.normal("batches", 0, (3, 60, 4)) + np.arange(60)[:, None] % 3, torch.arange(60) % 3
-    found, expected, deal = GroupMoments(3), GroupMoments(3), [GroupAssigner()] * 2
+    found, expected, deal = FoldMoments(3), FoldMoments(3), [FoldAssigner()] * 2
     for batch, power in zip(x, powers, strict=True):
         places = deal[0](y)
         relative = 10.0 ** (power - max(powers)) if power - max(powers) > -150 else 0.0

@@ -179,7 +179,7 @@ def test_after_a_refused_batch_a_measure_is_what_it_was_or_asks_to_be_reset(kind
         metric.update(*poison(kind))
     if kind in ("nan", "shape", "labels", "late"):
         for refused in (metric.compute, lambda: metric.update(*parts[1])):
-            with pytest.raises(ValueError, match=r"a batch was taken in part.*call reset\(\)"):
+            with pytest.raises(ValueError, match=r"samples were taken in part.*call reset\(\)"):
                 refused()
         metric.reset()
         metric.update(*parts[0])

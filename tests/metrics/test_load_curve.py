@@ -4,6 +4,7 @@ import random
 import warnings
 from collections import OrderedDict
 from contextlib import suppress
+from functools import partial
 
 import numpy as np
 import pytest
@@ -27,6 +28,7 @@ from example_networks import (
 from torch import nn
 
 from deepmech.core.random import Stream
+from deepmech.metrics import separation
 from deepmech.metrics.interpret import interpret, leave_one_out
 from deepmech.metrics.load_curve import PartialWarning, load_curve, mean_pool, predicted_labels
 
@@ -72,6 +74,10 @@ def test_a_metric_may_be_a_function_of_features_and_labels():
     np.testing.assert_allclose(leave_one_out(curve), np.exp(leave_one_out(named)), rtol=1e-5)
     unlabelled = load_curve(paper_network(), X, predicted_labels, metric=lambda x, y: len(x) + len(y), n_folds=1)
     assert (unlabelled == 2 * N).all() and leave_one_out(unlabelled) is None
+    rare = np.where(np.arange(N) == 5, CLASSES, Y)
+    with pytest.raises(ValueError, match="class 3 of 4 has no sample") as caught:
+        load_curve(paper_network(), X, rare, metric=partial(separation.data_separation, n_classes=4))
+    assert "n_folds=1 leaves intervals out" in caught.value.__notes__[0]
     with pytest.raises(ValueError, match="layer 'input': features: 60 of 480 values"):
         load_curve(paper_network(), np.where(np.arange(WIDTH), X, np.nan), Y, ["input"], metric=quotient)
 

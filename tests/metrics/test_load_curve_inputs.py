@@ -272,8 +272,6 @@ def test_updates_are_the_whole_and_reset_forgets():
         np.testing.assert_allclose(metric.compute(), whole, atol=1e-5)
         np.testing.assert_allclose(leave_one_out(metric.compute()), leave_one_out(whole), atol=1e-5)
         metric.reset()
-    with pytest.raises(ValueError, match="LoadCurve: batch_size: load_curve takes layers, metric, pool"):
-        LoadCurve(mlp(), batch_size=3)
 
 
 def test_without_labels():

@@ -6,7 +6,7 @@ import inspect
 import zlib
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Self, get_args
 
@@ -27,7 +27,7 @@ from deepmech.metrics.evaluation import (
     loader_state,
     unwrap,
 )
-from deepmech.metrics.groups import FOLDS, GroupAssigner, GroupMoments
+from deepmech.metrics.folds import FOLDS, FoldAssigner, FoldMoments
 from deepmech.metrics.layers import (
     BLOCKS,
     OUTPUT,
@@ -72,7 +72,11 @@ class _Features:
 
     def leave_one_out(self, debias: bool) -> np.ndarray:
         x, y, fold = self._all()
-        return np.array([self.metric(x[fold != k], y[fold != k]) for k in np.unique(fold)], float)
+        try:
+            return np.array([self.metric(x[fold != k], y[fold != k]) for k in np.unique(fold)], float)
+        except ValueError as error:
+            error.add_note("load_curve: without one fold of the samples; n_folds=1 leaves intervals out")
+            raise
 
     def coarsen(self, n_folds: int) -> None:
         """There is room for all folds."""
@@ -215,40 +219,12 @@ def load_curve(
     return curve.update(batches).compute()
 
 
-@dataclass(frozen=True)
-class _Settings:
-    """What is measured of samples: those arguments of :func:`load_curve` that say so."""
-
-    layers: list[str] | str | None
-    metric: Metric | MetricFunction
-    pool: Pool | None = None
-    forward: Forward | None = None
-    debias: bool = True
-    n_folds: int = FOLDS
-
-    def __post_init__(self) -> None:
-        known = callable(self.metric) or self.metric in get_args(Metric)
-        specs.check("load_curve: metric", self.metric, known, "'D', 'D_hat' or a function of features and labels")
-        specs.check_bool("load_curve: debias", self.debias)
-        specs.check_int("load_curve: n_folds", self.n_folds)
-        if not (isinstance(self.layers, list) or self.layers in (None, BLOCKS)):
-            raise ValueError(f"load_curve: layers = {self.layers!r}: give a list of names, or 'blocks'")
-
-    def moments(self, n_classes: int, grouped: bool) -> Any:
-        """What collects a layer's features."""
-        if callable(self.metric):
-            return _Features(self.metric, self.n_folds)
-        if self.metric == "D":
-            return GroupMoments(n_classes, self.n_folds, grouped)
-        return ClassMoments(n_classes, self.metric)
-
-
 @dataclass
 class _State:
     """What a load curve knows of the samples that it has seen."""
 
     classes: ClassIndex
-    deal: GroupAssigner
+    deal: FoldAssigner
     samples: int = 0
     order: int = 0  # a checksum of the samples, as they came
     moments: dict[str, Any] = field(default_factory=dict)  # by names of layers
@@ -260,7 +236,7 @@ class _State:
     output: str = ""  # which part of what the model returns it is
     predicted: bool = False
     grouped: bool = False
-    failed: bool = False  # in the middle of a batch
+    failed: bool = False  # some samples were taken, and others of the same call were not
 
 
 class LoadCurve:
@@ -270,8 +246,8 @@ class LoadCurve:
 
     Parameters
     ----------
-    model, layers, metric, **how
-        As for :func:`load_curve`, but for the arguments that say which samples.
+    model, layers, metric, pool, forward, debias, n_folds
+        As for :func:`load_curve`.
 
     Examples
     --------
@@ -284,41 +260,45 @@ class LoadCurve:
     """
 
     def __init__(
-        self, model: nn.Module, layers: Iterable[str] | str | None = None, metric: Metric | MetricFunction = "D",
-        **how: Any,
+        self, model: nn.Module, layers: Iterable[str] | str | None = None, metric: Metric | MetricFunction = "D", *,
+        pool: Pool | None = None, forward: Forward | None = None, debias: bool = True, n_folds: int = FOLDS,
     ) -> None:  # fmt: skip
         specs.check_type("load_curve: model", model, nn.Module)
-        known = [setting.name for setting in fields(_Settings)]
-        if unknown := sorted(how.keys() - set(known)):
-            raise ValueError(f"LoadCurve: {', '.join(unknown)}: load_curve takes {', '.join(known)}")
-        layers = list(layers) if isinstance(layers, Iterable) and not isinstance(layers, str) else layers
-        self.model, self.how = model, _Settings(layers, metric, **how)
+        known = callable(metric) or metric in get_args(Metric)
+        specs.check("load_curve: metric", metric, known, "'D', 'D_hat' or a function of features and labels")
+        specs.check_bool("load_curve: debias", debias)
+        specs.check_int("load_curve: n_folds", n_folds)
+        if isinstance(layers, str) and layers != BLOCKS:
+            raise ValueError(f"load_curve: layers = {layers!r}: give a list of names, or 'blocks'")
+        self.layers = layers if layers is None or isinstance(layers, str) else list(layers)
+        self.model, self.metric, self.pool, self.forward, self.n_folds = model, metric, pool, forward, n_folds
+        self.debias = debias and metric == "D"
         self.selection: tuple[Selection, tuple[str, ...]] | None = None  # with the names of modules it was made for
         self.reset()
 
     def reset(self) -> None:
         """Forget all samples."""
-        self.state = _State(ClassIndex(), GroupAssigner(self.how.n_folds))
+        self.state = _State(ClassIndex(), FoldAssigner(self.n_folds))
 
     def update(self, x: Any, y: Any = None, groups: Any = None, sample_axis: int | None = None) -> Self:
         """Take samples through the model: a batch or a whole loader, as for :func:`load_curve`.
 
-        After an error in the middle of a batch it has to be ``reset``.
+        After an error on the way it has to be ``reset``.
         """
         batches = x if isinstance(x, Batches) else Batches(x, y, groups=groups, sample_axis=sample_axis)
         model, state = unwrap(self.model), self.state
         self._require_whole()
-        if (grouped := batches.groups is not None) and self.how.metric == "D" and self.how.debias:
+        if (grouped := batches.groups is not None) and self.debias:
             allowed = "two or more, since sampling noise of groups is taken from folds; or debias=False"
-            specs.check("load_curve: n_folds", self.how.n_folds, self.how.n_folds > 1, allowed)
+            specs.check("load_curve: n_folds", self.n_folds, self.n_folds > 1, allowed)
         if state.samples and grouped != state.grouped:
             raise ValueError("LoadCurve.update: groups of some samples only: give them with all, or with none")
-        state.grouped = grouped
+        state.grouped, state.failed = grouped, True
         if batches.known is not None and not state.samples:
             state.classes = ClassIndex(batches.known)
         device, dtype = _place(model)
         probe: LayerRecorder | None = None
-        chosen = not isinstance(self.how.layers, list)
+        chosen = not isinstance(self.layers, list)
         with evaluation(model), loader_state(batches.loader), ExitStack() as stack:
             for batch in batches:
                 state.samples += len(batch)
@@ -328,9 +308,7 @@ class LoadCurve:
                 if probe is None:
                     found = self._select(model, batch, device)
                     probe = stack.enter_context(LayerRecorder(model, found, lenient=chosen))
-                state.failed = True
                 self._through(model, batch, probe)
-                state.failed = False
         if probe is not None:
             if probe.lost:
                 found = found.without(probe.lost)
@@ -345,11 +323,12 @@ class LoadCurve:
             }
             state.notes = {name: word for name, word in words.items() if word}
         self._note_source(batches)
+        state.failed = False
         return self
 
     def _require_whole(self) -> None:
         if self.state.failed:
-            raise ValueError("LoadCurve: a batch was taken in part, before an error: call reset(), and give all again")
+            raise ValueError("LoadCurve: samples were taken in part, before an error: call reset(), and give all again")
 
     def _note_source(self, batches: Batches) -> None:
         """Note, and warn of, what of its classes a source has shown."""
@@ -383,7 +362,7 @@ class LoadCurve:
                 return Pass(part.main(model), len(part), through, given, self._pool(part))
 
             batch = self._with_axis(model, batch)
-            found = select_layers(model, self.how.layers, some)
+            found = select_layers(model, self.layers, some)
             if found.left_out:
                 _warn(found.left_out)
             self.selection = found, modules
@@ -409,8 +388,8 @@ class LoadCurve:
 
     def _output(self, model: nn.Module, batch: SampleBatch) -> Any:
         """What the model returns; if it is looked at, of several parts the logits."""
-        output = batch.through(model, self.how.forward)
-        if isinstance(self.how.layers, list) and OUTPUT not in self.how.layers and not callable(batch.labels):
+        output = batch.through(model, self.forward)
+        if isinstance(self.layers, list) and OUTPUT not in self.layers and not callable(batch.labels):
             return output
         output, part = logits(output, self.state.columns)
         if self.state.output not in ("", part):
@@ -423,7 +402,7 @@ class LoadCurve:
 
     def _pool(self, batch: SampleBatch) -> Callable[[Any], Any] | None:
         """The pool of this batch's layers."""
-        pool = self.how.pool
+        pool = self.pool
         if pool is None or not _takes_batch(pool):
             return pool
         return lambda output: pool(output, batch.whole)
@@ -460,28 +439,36 @@ class LoadCurve:
 
     def _collect(self, classes: torch.Tensor, folds: torch.Tensor, layer: str, features: torch.Tensor) -> None:
         """What a layer returned for samples of these classes and folds."""
-        n, state, how = self.state.classes.classes, self.state, self.how
+        n, state = self.state.classes.classes, self.state
         if layer not in state.moments:
-            state.moments[layer] = how.moments(n, state.grouped)
+            state.moments[layer] = self._moments(n)
         moments = state.moments[layer]
         moments.grow(n)
         try:
-            moments.update(features, classes, *((folds,) if how.metric != "D_hat" else ()))
+            moments.update(features, classes, *((folds,) if self.metric != "D_hat" else ()))
         except ValueError as error:
             raise ValueError(f"load_curve: layer {layer!r}: {error}") from None
 
+    def _moments(self, n_classes: int) -> Any:
+        """What collects a layer's features."""
+        if callable(self.metric):
+            return _Features(self.metric, self.n_folds)
+        if self.metric == "D":
+            return FoldMoments(n_classes, self.n_folds, self.state.grouped)
+        return ClassMoments(n_classes, self.metric)
+
     def compute(self) -> xr.DataArray:
         """The curve of all samples so far, as :func:`load_curve` returns it."""
-        state, how = self.state, self.how
+        state = self.state
         self._require_whole()
         if not state.layer:
             raise ValueError("LoadCurve.compute: no samples yet; call update(x, y) first")
         state.classes.require_all(every=not state.predicted)
-        names, debias = list(state.layer), how.debias and how.metric == "D"
-        values = [state.moments[name].separation(debias) for name in names]
+        names = list(state.layer)
+        values = [state.moments[name].separation(self.debias) for name in names]
         layers: dict[str, Any] = {"layer": names, "depth": ("layer", np.arange(len(names)))}
         layers["kind"] = "layer", list(state.layer.values())
-        metric = how.metric if isinstance(how.metric, str) else getattr(how.metric, "__name__", "metric")
+        metric = self.metric if isinstance(self.metric, str) else getattr(self.metric, "__name__", "metric")
         name, words = _ATTRS.get(metric, (metric, metric))
         attributes = {"long_name": words, "metric": metric, "samples": state.samples} | state.notes
         curve = xr.DataArray(values, layers, "layer", name, attributes)
@@ -490,10 +477,10 @@ class LoadCurve:
             curve.attrs["n_groups"] = len(state.deal.fold_of)
         if (precision := torch.get_float32_matmul_precision()) != "highest":  # the user's own, as the model is
             curve.attrs["matmul_precision"] = precision
-        if how.metric == "D":
+        if self.metric == "D":
             self._note_moments(curve)
-        if how.metric != "D_hat":
-            self._note_folds(curve, debias)
+        if self.metric != "D_hat":
+            self._note_folds(curve)
         return curve
 
     def _note_moments(self, curve: xr.DataArray) -> None:
@@ -501,21 +488,21 @@ class LoadCurve:
         moments = {name: self.state.moments[name] for name in curve.layer.values.tolist()}
         curve.coords["features"] = "layer", [m.anchor.shape[1] for m in moments.values()]
         curve.coords["largest_share"] = "layer", [m.largest_share() for m in moments.values()]
-        curve.attrs["estimate"] = "debiased" if self.how.debias else "plain"
+        curve.attrs["estimate"] = "debiased" if self.debias else "plain"
         curve.attrs["ceiling"] = separation_ceiling(self.state.deal.seen)
         nan = [name for name, value in zip(moments, curve.values, strict=True) if np.isnan(value)]
-        if unresolved := [name for name in nan if self.how.debias and not np.isnan(moments[name].separation(False))]:
+        if unresolved := [name for name in nan if self.debias and not np.isnan(moments[name].separation(False))]:
             curve.attrs["unresolved"] = ", ".join(unresolved)
 
-    def _note_folds(self, curve: xr.DataArray, debias: bool) -> None:
+    def _note_folds(self, curve: xr.DataArray) -> None:
         """Note the curve without each fold of samples."""
         moments = {name: self.state.moments[name] for name in curve.layer.values.tolist()}
         kept = {name: m for name, m in moments.items() if m.n_folds > 2}
-        if self.how.n_folds > 2 and (wide := [name for name in moments if name not in kept]):
+        if self.n_folds > 2 and (wide := [name for name in moments if name not in kept]):
             curve.attrs["no_interval"] = ", ".join(wide)
         for one in kept.values():  # folds that one layer had to join are joined in all
             one.coarsen(min(other.n_folds for other in kept.values()))
-        left = {name: one.leave_one_out(debias) for name, one in kept.items()}
+        left = {name: one.leave_one_out(self.debias) for name, one in kept.items()}
         n_folds = max(map(len, left.values()), default=0)  # with samples
         if n_folds > 2:
             rows = [curve.values, *np.array([left.get(n, np.full(n_folds, np.nan)) for n in moments]).T]

@@ -9,7 +9,7 @@ import xarray as xr
 
 from deepmech.core.estimates import LEVEL, jackknife
 from deepmech.core.random import Stream
-from deepmech.metrics.groups import FOLDS, GroupAssigner, GroupMoments
+from deepmech.metrics.folds import FOLDS, FoldAssigner, FoldMoments
 from deepmech.metrics.separation import debiased
 from deepmech.sweeps import to_records
 from deepmech_book.sweeps.policy import verification_policy
@@ -84,7 +84,7 @@ def try_intervals(cells: xr.Dataset, draws: int, truth: float) -> xr.Dataset:
         law, classes, n, width = POPULATIONS[cell["population"]]
         for i in range(draws):
             x, y = map(torch.tensor, features(truth, n, classes, draws * cell["block"] + i, law, width))
-            moments = GroupMoments(classes).update(x, y, _in_turn(y))
+            moments = FoldMoments(classes).update(x, y, _in_turn(y))
             for form, debias in enumerate(FORMS.values()):
                 value = moments.separation(debias)
                 into[form, :, i] = value, *jackknife(value, moments.leave_one_out(debias), scatter="symmetric").interval
@@ -140,9 +140,9 @@ def try_methods(cells: xr.Dataset, draws: int) -> xr.Dataset:
             draw = draws * cell["block"] + i
             x, y = drawn_features(population, n, draw)
             ends = []
-            for deal in (GroupAssigner(), _in_turn):
+            for deal in (FoldAssigner(), _in_turn):
                 classes = torch.tensor(y)
-                moments = GroupMoments(len(weights)).update(torch.tensor(x), classes, deal(classes))
+                moments = FoldMoments(len(weights)).update(torch.tensor(x), classes, deal(classes))
                 ends.append(jackknife(moments.separation(), moments.leave_one_out(), scatter="symmetric").interval)
             again = bootstrap(x, y, Stream.of("bootstrap", population, n, draw))
             ends.append(tuple(np.nanquantile(again, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])))

@@ -1,6 +1,6 @@
 """Moments of classes dealt into folds: data separation, and what it is without each fold, from one pass.
 
-Samples are dealt to folds (:class:`GroupAssigner`). For each fold and class there are a count, a sum of features
+Samples are dealt to folds (:class:`FoldAssigner`). For each fold and class there are a count, a sum of features
 and a sum of squares, all measured from one sample of the class, so that neither a large offset nor collapsed classes
 cost digits. D without a fold follows from these sums, and from all of these its interval, by the jackknife. Memory
 does not grow with the number of samples. Features beyond 1e±100 are kept times a power of two, on which D does not
@@ -23,7 +23,7 @@ from deepmech.core import specs
 from deepmech.core.compiled import KERNEL, Floats, Ints, njit
 from deepmech.metrics.separation import debiased, require_finite
 
-__all__ = ["FOLDS", "GroupAssigner", "GroupMoments"]
+__all__ = ["FOLDS", "FoldAssigner", "FoldMoments"]
 
 FOLDS = 20
 """Folds that samples are dealt into by default."""
@@ -34,7 +34,7 @@ _STRETCH = 512  # squares that are added in the features' own precision
 _WIDE = 2048  # features from which on samples of a fold are added one after another, while its sums are at hand
 
 
-class GroupAssigner:
+class FoldAssigner:
     """Deals samples to folds by a hash of their running number: at random, whatever their class and order.
 
     Where classes were drawn with the samples, their shares scatter, and folds have to scatter alike for an interval to
@@ -51,9 +51,9 @@ class GroupAssigner:
 
     Examples
     --------
-    >>> GroupAssigner(3)(torch.tensor([0, 0, 0, 1, 1])).tolist()
+    >>> FoldAssigner(3)(torch.tensor([0, 0, 0, 1, 1])).tolist()
     [1, 2, 0, 1, 1]
-    >>> GroupAssigner(3)(torch.tensor([0, 0, 0, 1, 1]), np.array(list("aabcc"))).tolist()
+    >>> FoldAssigner(3)(torch.tensor([0, 0, 0, 1, 1]), np.array(list("aabcc"))).tolist()
     [1, 1, 2, 0, 0]
     """
 
@@ -99,8 +99,8 @@ def _hash(number: np.ndarray) -> np.ndarray:
     return z ^ (z >> np.uint64(31))
 
 
-class GroupMoments:
-    """Sums of features by fold and class, of one layer; ``n_folds`` is a number that :class:`GroupAssigner` had.
+class FoldMoments:
+    """Sums of features by fold and class, of one layer; ``n_folds`` is a number that :class:`FoldAssigner` had.
 
     With one fold there is D without an interval. Where sums take more than 256 MiB, folds are joined, to a number
     that divides theirs.
@@ -115,7 +115,7 @@ class GroupMoments:
     Examples
     --------
     >>> x, y = torch.arange(40.0)[:, None] ** 2, torch.arange(40) // 20
-    >>> moments = GroupMoments(2, 4).update(x, y, GroupAssigner(4)(y))
+    >>> moments = FoldMoments(2, 4).update(x, y, FoldAssigner(4)(y))
     >>> round(moments.separation(debias=False), 3), moments.leave_one_out().shape
     (-0.854, (4,))
     """
