@@ -265,9 +265,8 @@ def _text(name: str) -> str:
 def worth(toy: bool, seeds: int | None) -> Iterator[Sweep]:
     """Sweeps of the profile ``paper`` that a GPU is wanted for, in order of worth; ``seeds`` of the phases' many."""
     if toy:
-        yield networks.figure_1(
-            "dropout", {"name": "digits", "n_train": 60}, [0.0, 0.2], [0.0], 2, training={"epochs": 2}
-        )
+        cells = {"slope": [0.0], "dropout": [0.0, 0.2], "seed": range(2)}
+        yield springs.experiment("figure-1c", cells, data={"name": "digits", "n_train": 60}, training={"epochs": 2})
         how = {"sgd_steps": 50, "learning_rate": 0.02, "descent_steps": 5}
         toys = {"n_data": 100, "width": 3, "temperatures": [0.1, 0.0], "n_seeds": 2, "steps": 60, "waiting": [20]}
         yield from walks.sweeps("digits", toys | {"preparation": how}).values()

@@ -68,6 +68,12 @@ class Pair:
         sides = [(panel, float(ends[i]), (1, -1)[i]) for i in (0, 1) for panel, ends in region.items()]
         self.turns = [turn for turn in sides if np.isfinite(turn[1])]
 
+    def check(self):
+        self.check_truth()
+        self.check_edge()
+        if self.rival:
+            self.check_rival()
+
     def judged(self, draw, panel=None, level=None, rival=False):
         levels = self.usual if panel is None else {**self.usual, panel: level}
         return claims.measure(self.claim.id, **self.maker(levels, np.random.default_rng([draw, 7]), rival))
@@ -134,10 +140,6 @@ class Page:
         @pytest.mark.parametrize("claim", self.claims)
         def test(claim):
             assert claim in self.pairs, f"mark a maker of runs for {claim}"
-            pair = self.pairs[claim]
-            pair.check_truth()
-            pair.check_edge()
-            if pair.rival:
-                pair.check_rival()
+            self.pairs[claim].check()
 
         return test

@@ -79,16 +79,15 @@ sys.modules.update(dict.fromkeys({[*BOOK_ONLY, "dask", "distributed"]!r}))
 """
 MEASURE = f"""{USE}
 import deepmech, torch
+from deepmech_book.spring_block.experiments import experiment
 from deepmech_book.sweeps import shipped
-from deepmech_book.sweeps.spring_block import networks
 from pathlib import Path
 home = Path(sys.prefix).resolve()
 assert home in Path(deepmech.__file__).resolve().parents, deepmech.__file__
 assert home in shipped.folder().resolve().parents, shipped.folder()
-slopes, dropouts = [0.0, 0.2, 0.4, 0.6, 0.8, 1.0], [0.0, 0.04, 0.08, 0.12, 0.16, 0.2, 0.24, 0.28]
-drawn = shipped.result(networks.figure_1("dropout", "mnist", dropouts, slopes, 10))
+drawn = shipped.result(experiment("figure-1c"))
 assert drawn.sizes["seed"] == 10 and drawn.sizes["dropout"] == 8
-print(networks.figure_1("dropout", "mnist").code)
+print(experiment("figure-1c").code)
 torch.manual_seed(0)
 model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 8), torch.nn.ReLU())
 x = torch.randn(60, 4)
@@ -98,13 +97,11 @@ assert bool((curve > 0).all()) and curve.sizes["layer"] >= 2, curve
 
 
 def test_a_shipped_result_and_a_load_curve_without_the_packages_of_the_book(installed, tmp_path):
-    from deepmech_book.sweeps.spring_block import networks
+    from deepmech_book.spring_block.experiments import experiment
 
     done = run(installed / "python", "-c", MEASURE, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert done.stdout == f"{networks.figure_1('dropout', 'mnist').code}\n", (
-        "the digest of its code is that of the checkout"
-    )
+    assert done.stdout == f"{experiment('figure-1c').code}\n", "the digest of its code is that of the checkout"
 
 
 def test_an_explorer_is_written_from_the_wheel(installed, tmp_path):

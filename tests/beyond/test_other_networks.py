@@ -8,8 +8,8 @@ import xarray as xr
 from runs_diagrams import mixed
 
 from deepmech.metrics.curvature import curvature
-from deepmech_book.analysis.spring_block.summaries import NetworkDiagram
 from deepmech_book.beyond import other_networks
+from deepmech_book.spring_block.summaries import NetworkDiagram
 from pairs import Page
 
 page = Page("beyond/other_networks")

@@ -154,6 +154,6 @@ def test_lost_clusters_and_full_disks_are_told_in_words(monkeypatch, capsys, err
         raise error
 
     monkeypatch.setattr("deepmech.sweeps.run", fails)
-    assert cli.main(["sweep", "deepmech_book.sweeps.spring_block.networks:figure_1", "--store", "anywhere"]) == 1
+    assert cli.main(["sweep", "mysweep:sweep", "--store", "anywhere"]) == 1
     told = capsys.readouterr()
     assert str(error) in told.out + told.err and "Traceback" not in told.out + told.err

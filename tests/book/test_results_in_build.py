@@ -85,12 +85,12 @@ def test_a_page_edited_in_one_parameter_shows_other_numbers(built):
 
 def test_fingerprints_need_no_data(tmp_path, monkeypatch):
     """The keys of everything that ships follow from specs alone, with data at hand or without."""
+    from deepmech_book.spring_block.experiments import experiment
     from deepmech_book.sweeps import shipped
     from deepmech_book.sweeps.glass import walks
-    from deepmech_book.sweeps.spring_block import networks
 
     monkeypatch.setenv("DEEPMECH_DATA", str(tmp_path / "none"))
-    for sweep in (networks.figure_1("dropout", "mnist"), walks.standard("regularised", "cifar10-jpeg")):
+    for sweep in (experiment("figure-1c"), walks.standard("regularised", "cifar10-jpeg")):
         assert (ROOT / "book" / "results" / shipped.filename(sweep)).exists()
 
 

@@ -58,16 +58,15 @@ def diagram(rng, noise, bend, accuracy=0.9, *, scatter=0.01, off=0.001, slopes=S
 
     ``scatter`` of curvatures, ``off`` of accuracies; ``more`` are other numbers of cells, without scatter.
     """
-    shape = len(slopes), len(PANELS[noise].values)
     cells = {"slope": list(slopes), noise: list(PANELS[noise].values), "seed": range(N)}
+    shape = tuple(map(len, cells.values()))
 
-    def of(means, size):
-        means = np.broadcast_to(means, shape)[..., None]
-        return xr.DataArray(means + size * rng.standard_normal((*shape, N)), cells)
+    def of(means, size=0.0):
+        each = np.broadcast_to(np.asarray(means)[..., None], shape).astype(float)
+        return tuple(cells), each + size * rng.standard_normal(shape)
 
-    known = {"curvature": of(bend, scatter), "accuracy": of(accuracy, off), "loss": of(1.0, 0.0)}
-    right = {"accuracy_train": of(1.0, 0.0)}
-    return xr.Dataset(known | right | {name: of(means, 0.0) for name, means in more.items()})
+    known = {"curvature": of(bend, scatter), "accuracy": of(accuracy, off), "loss": of(1.0), "accuracy_train": of(1.0)}
+    return xr.Dataset(known | {name: of(means) for name, means in more.items()}, cells)
 
 
 def falling(rng, noise, level, rival=False, *, rows=False, scatter=0.0, off=0.1, fitted=None):

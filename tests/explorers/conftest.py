@@ -49,10 +49,15 @@ def visit(chromium: Any) -> Iterator[Any]:
 
 
 @pytest.fixture(scope="session")
-def still(tmp_path_factory: Any) -> Callable[[str], Path]:
-    """``still(kind)`` is the page of an explorer that waits for the reader."""
-    folder = tmp_path_factory.mktemp("still")
-    return cache(lambda kind: explorers.cli_explore(kind, folder / f"{kind}.html", show=False, **WAITING.get(kind, {})))
+def still(tmp_path_factory: Any) -> Callable[..., Path]:
+    """``still(kind, **values)`` is the page of an explorer that waits for the reader."""
+
+    @cache
+    def written(kind: str, **values: Any) -> Path:
+        path = tmp_path_factory.mktemp("still") / f"{kind}.html"
+        return explorers.cli_explore(kind, path, show=False, **WAITING.get(kind, {}) | values)
+
+    return written
 
 
 # What stands inside the scripts of explorers that tests call; $name is the module name.js.

@@ -1,13 +1,17 @@
-"""What tests of the explorers do on a page, and the simulated points that it should show."""
+"""What tests of the explorers do on a page, and what it should show by the library."""
 
 import base64
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from playwright.sync_api import TimeoutError
 
+from deepmech.simulators import folding_ruler, spring_block
+from deepmech_book.explorers.chain import chain_of
 from deepmech_book.explorers.elastic import START_SPREAD, corners, model_of
+from deepmech_book.explorers.ruler import DT, specs_of
 from deepmech_book.explorers.training import library_run
 from elastic_euler import euler
 
@@ -77,15 +81,16 @@ def handle_at(page: Any) -> tuple[float, float]:
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
-def simulated_points(state: dict[str, Any], times: list[float]) -> np.ndarray:
-    """Features after Euler steps for this state of the elastic explorer, in the order of its trait ``points``."""
-    k = state["n_classes"]
-    run = euler(
-        model_of(state), times, corners(k), 0.01, state["n_samples"], start_spread=START_SPREAD, seed=state["seed"]
-    )
-    return run[0].reshape(len(times), -1)
-
-
-def trained(s: dict[str, Any]) -> np.ndarray:
-    """Load curves and test accuracies by the library, in float64 and measured after every epoch."""
-    return np.column_stack(library_run(s))
+def simulated(kind: str, s: dict[str, Any], times: Sequence[float] = ()) -> np.ndarray:
+    """What an explorer of this state shows, by the library: at these times; a ruler at start, middle and end."""
+    if kind == "training":
+        return np.column_stack(library_run(s))
+    if kind == "chain":
+        run = spring_block.simulate(chain_of(s), t_end=times[-1], record=np.array(times), seed=s["seed"])
+        return run.position.isel(run=0).transpose("time", "block").values
+    if kind == "ruler":
+        run = folding_ruler.simulate(*specs_of(s), dt=DT, n_frames=3, seed=s["seed"])
+        return run.position.isel(run=0).transpose("frame", "node").values
+    start, n = corners(s["n_classes"]), s["n_samples"]
+    points = euler(model_of(s), [*times], start, 0.01, n, start_spread=START_SPREAD, seed=s["seed"])
+    return points[0].reshape(len(times), -1)

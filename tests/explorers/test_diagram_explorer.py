@@ -12,8 +12,8 @@ from explorer_pages import handle_at, sent, tap, unpacked
 from deepmech_book import explorers
 from deepmech_book.explorers.diagram import SOURCES, STEPS, diagram, diagram_page
 from deepmech_book.spring_block import chains
+from deepmech_book.spring_block.experiments import experiment
 from deepmech_book.sweeps.shipped import result
-from deepmech_book.sweeps.spring_block import networks
 
 FACTS = "side => [...document.querySelectorAll('.side')][side].querySelector('.facts').innerText.replaceAll('\\n', ' ')"
 
@@ -33,7 +33,7 @@ def test_what_a_page_carries_is_what_ships() -> None:
 
 def test_rows_and_columns_lie_as_in_the_paper() -> None:
     """Noisiest on the left, most linear at the bottom, whichever way the numbers grow."""
-    fig_1d, ships = diagram("1d"), result(networks.figure_1("batch_size", "mnist-program"))
+    fig_1d, ships = diagram("1d"), result(experiment("figure-1d"))
     assert fig_1d.batch_size.values.tolist() == sorted(ships.batch_size.values) and fig_1d.slope.values[0] == 1.0
     chain = diagram("chain")
     assert chain.noise.values[0] == chains.DIAGRAMS["A.3"].noise_range and chain.friction_right.values[0] == 0
@@ -45,7 +45,7 @@ def test_keys_point_at_cells_and_their_numbers_are_the_results(visit: Any, still
     handle.focus()
     for key in ("ArrowLeft", "ArrowLeft", "ArrowDown"):
         page.keyboard.press(key)
-    here = result(networks.figure_1("dropout", "mnist-program")).sel(slope=0.2, dropout=0.08)
+    here = result(experiment("figure-1c")).sel(slope=0.2, dropout=0.08)
     bend, right = float(here.curvature.mean()), 100 * float(here.accuracy.mean())
     told = handle.get_attribute("aria-valuetext")
     assert told.startswith("dropout 0.08, negative slope 0.2: curvature")

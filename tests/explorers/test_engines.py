@@ -1,22 +1,20 @@
 """What JavaScript computes is what Python computes: random numbers, steps, closed forms, lines between classes."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-from explorer_pages import simulated_points, trained, unpacked
+from explorer_pages import simulated, unpacked
 
 from deepmech.core.random import Stream, stream_id
 from deepmech.metrics.curvature import curvature
 from deepmech.metrics.separability import linearly_separable
-from deepmech.simulators import folding_ruler, spring_block
 from deepmech.simulators.folding_ruler import Ruler, slow_profile
 from deepmech.simulators.spring_block import equilibrium
 from deepmech_book import explorers
 from deepmech_book.explorers.chain import chain_of, phase
 from deepmech_book.explorers.page import EXPLORERS, page_of
-from deepmech_book.explorers.ruler import DT, EXTENSION, specs_of
+from deepmech_book.explorers.ruler import EXTENSION
 
 EPOCHS = 3
 # The states of one run, from the state of an explorer.
@@ -50,27 +48,7 @@ SCRIPTS = {
 }
 
 
-# The same by the library, and how far apart the two may be.
-LIBRARY: dict[str, tuple[Callable[[dict[str, Any]], Any], float]] = {
-    "chain": (
-        lambda s: (
-            spring_block.simulate(chain_of(s), t_end=50, record=np.array([0.01, 10, 50]), seed=s["seed"])
-            .position.isel(run=0)
-            .transpose("time", "block")
-        ),
-        1e-9,
-    ),
-    "elastic": (lambda s: simulated_points(s, [0.0, 0.01, 3.0]), 1e-9),
-    "ruler": (
-        lambda s: (
-            folding_ruler.simulate(*specs_of(s), dt=DT, n_frames=3, seed=s["seed"])
-            .position.isel(run=0)
-            .transpose("frame", "node")
-        ),
-        1e-8,
-    ),
-    "training": (trained, 1e-9),
-}
+TIMES = {"chain": [0.01, 10, 50], "elastic": [0.0, 0.01, 3.0]}
 OVER_NOISY = {"friction_right": 0.04, "friction_left": 0.12, "noise": 0.011, "seed": 7}
 LONG = {"friction_right": 0.05, "friction_left": 0.25, "noise": 0.02, "n_blocks": 12, "stiffness": 4.0}
 SHORT = {"friction_right": 0.0, "friction_left": 0.1, "noise": 0.02, "n_blocks": 1, "stiffness": 0.5, "seed": 99}
@@ -104,8 +82,9 @@ def test_steps_are_the_librarys(engine: Any, kind: str, parameters: dict[str, An
     state = page_of(kind).state(**parameters)
     if kind == "training":  # V8 alone has no base64
         state["images"] = unpacked(state["images"], (-1,)).tolist()
-    found, (library, apart) = np.array(engine(kind, SCRIPTS[kind], state)), LIBRARY[kind]
-    np.testing.assert_allclose(found, library(state), rtol=apart if kind == "elastic" else 0, atol=apart)
+    found, wanted = np.array(engine(kind, SCRIPTS[kind], state)), simulated(kind, state, TIMES.get(kind, ()))
+    apart = 1e-8 if kind == "ruler" else 1e-9
+    np.testing.assert_allclose(found, wanted, rtol=apart if kind == "elastic" else 0, atol=apart)
     # It has moved, pairs not all alike: idle states would agree with anything.
     moved = np.diff(found) if kind == "ruler" else found - found[0]
     assert np.ptp(moved[-1]) > {"chain": 0.1, "elastic": 1e-2, "ruler": 1e-3, "training": 0.1}[kind]

@@ -9,9 +9,10 @@ from explorer_pages import resize, unpacked
 from deepmech import simulate
 from deepmech.metrics.curvature import curvature, steps
 from deepmech_book.explorers.chain import chain_of
-from deepmech_book.explorers.shake import SLOPE, STEP, chain_settings, shake_page
+from deepmech_book.explorers.shake import DROPOUTS, SLOPE, STEP, chain_settings, in_training, shake_page
+from deepmech_book.spring_block.experiments import experiment
 from deepmech_book.sweeps.shipped import result
-from deepmech_book.sweeps.spring_block import in_time, networks
+from deepmech_book.sweeps.spring_block.networks import DATA
 
 # How the two end, read off the page: the words of both.
 ENDS = """() => [...document.querySelectorAll(".state")].map((state) => state.querySelector("strong").textContent)"""
@@ -23,12 +24,12 @@ def word(bend: float) -> str:
 
 def test_networks_turn_sooner_than_the_chain_and_look_over_noisy_while_young_as_the_front_page_says() -> None:
     """And without dropout they are as bent as their row of Fig. 1(c), a good third as much as its ReLU networks."""
-    state, run = shake_page.state(), result(in_time.through_training()).sel(slope=SLOPE)
+    state, run = shake_page.state(), in_training()
     chains = [simulate(chain_of(chain_settings() | {"noise": v}), state["t_end"], seed=0) for v in state["noises"]]
     bend = curvature(run.load_curve).mean("seed").transpose("dropout", "at_epoch")
     assert [word(float(curvature(one["load_curve"])[0])) for one in chains] == ["Lazy"] * 3 + ["Over-noisy"] * 2
     assert [word(float(one)) for one in bend[:, -1]] == ["Lazy", "Balanced"] + ["Over-noisy"] * 3
-    row = curvature(result(networks.figure_1("dropout", "mnist")).load_curve).mean("seed").sel(dropout=0)
+    row = curvature(result(experiment("figure-1c", data=DATA["mnist"])).load_curve).mean("seed").sel(dropout=0)
     assert abs(bend[0, -1] - row.sel(slope=SLOPE)) < 0.01 and 0.33 < bend[0, -1] / row.sel(slope=0) < 0.45
     assert word(bend.sel(dropout=0, at_epoch=20)) == "Over-noisy"
     later, young = (steps(run.load_curve.sel(dropout=0, at_epoch=epoch).mean("seed")) for epoch in (100, 20))
@@ -36,13 +37,13 @@ def test_networks_turn_sooner_than_the_chain_and_look_over_noisy_while_young_as_
 
 
 def test_both_go_from_lazy_to_over_noisy_as_the_library_says(visit: Any, still: Any) -> None:
-    run = result(in_time.through_training()).sel(slope=SLOPE).isel(at_epoch=-1)
+    run = in_training().isel(at_epoch=-1)
     state = shake_page.state()
-    shape = tuple(result(in_time.through_training()).sel(slope=SLOPE).load_curve.shape)
+    shape = tuple(in_training().load_curve.shape)
     np.testing.assert_allclose(unpacked(state["load"], shape)[:, :, -1], run.load_curve, rtol=0, atol=0.5001 * STEP)
     page = visit(reduced_motion="reduce").open(still("shake"))
     slider = page.locator("input[name=shake]")
-    for i, (dropout, noise) in enumerate(zip(in_time.DROPOUTS, state["noises"], strict=True)):
+    for i, (dropout, noise) in enumerate(zip(DROPOUTS, state["noises"], strict=True)):
         if i:
             slider.focus()
             page.keyboard.press("ArrowRight")

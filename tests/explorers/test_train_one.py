@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from explorer_pages import resize, trained
+from explorer_pages import resize, simulated
 
 from deepmech import simulate
 from deepmech.metrics.curvature import curvature
@@ -14,14 +14,13 @@ from deepmech_book.explorers.training import FIG_3, MOST_DROPOUT, training_page
 from deepmech_book.sweeps.spring_block.networks import PANELS
 
 
-def test_a_page_from_disk_trains_after_a_guess_beside_the_chain(visit: Any, tmp_path: Any) -> None:
-    path = explorers.cli_explore("training", tmp_path / "training.html", show=False, epochs=2, dropout=0.14)
-    page = visit().open(path)
+def test_a_page_from_disk_trains_after_a_guess_beside_the_chain(visit: Any, still: Any) -> None:
+    page = visit().open(still("training", epochs=2, dropout=0.14))
     assert page.inner_text(".state strong") == "Untrained" and page.locator(".lines.network .mean").count() == 0
     page.get_by_role("button", name="Linear", exact=True).click()
     page.wait_for_function("document.querySelector('input[name=shown]').value === '2'", timeout=60_000)
     page.get_by_role("button", name="Train", exact=True).wait_for()
-    curve = trained(explorers.training_page.state(epochs=2, dropout=0.14))[-1, :-1]
+    curve = simulated("training", explorers.training_page.state(epochs=2, dropout=0.14))[-1, :-1]
     told = page.inner_text(".numbers").replace("−", "-").split()
     assert float(told[1]) == pytest.approx(float(curvature(curve)), abs=6e-3)
     assert page.inner_text(".guess span") == "You guessed linear." and "guessed" in page.inner_text("[role=status]")
@@ -38,12 +37,8 @@ def test_a_page_from_disk_trains_after_a_guess_beside_the_chain(visit: Any, tmp_
         resize(page, width)
 
 
-def test_it_opens_on_a_finished_run_and_keeps_three_and_says_when_the_chain_disagrees(
-    visit: Any, tmp_path: Any
-) -> None:
-    values = {"epochs": 2, "dropout": 0.5}
-    path = explorers.cli_explore("training", tmp_path / "trained.html", show=False, trained=True, **values)
-    page = visit().open(path)
+def test_it_opens_on_a_finished_run_and_keeps_three_and_says_when_the_chain_disagrees(visit: Any, still: Any) -> None:
+    page = visit().open(still("training", epochs=2, dropout=0.5, trained=True))
     assert page.input_value("input[name=shown]") == "2" and not page.locator(".guess").is_visible()
     bends = page.inner_text(".numbers").replace("−", "-").split()
     ours, chain = (
@@ -78,7 +73,7 @@ def test_python_reads_what_the_browser_trains_and_starts_and_stops_it(jupyter: A
     page.evaluate("model.set('running', false)")
     state = page.evaluate("host.state")
     one.curves, one.accuracy = state["curves"], state["accuracy"]
-    found, wanted = one.result(), trained(one.state | {"epochs": 2})
+    found, wanted = one.result(), simulated("training", one.state | {"epochs": 2})
     np.testing.assert_allclose(found["load_curve"][:3], wanted[:, :-1], rtol=0, atol=1e-9)
     assert 2 < found.sizes["epoch"] < 500 and found.sizes["layer"] == 8 and found.attrs["batch_size"] == 100
     assert page.evaluate("host.sent.some((message) => 'curves' in message)")

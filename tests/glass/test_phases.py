@@ -100,7 +100,12 @@ def test_a_swing_within_the_first_steps_is_no_cage():
         assert (displacement.rise_after_plateau(held.sel(time=slice(10, None))) > 1) == is_cage
 
 
-BRIEF = {"n_data": 300, "preparation": {"sgd_steps": 200, "learning_rate": 0.05, "gain": 2.0}, "width": 6}
+BRIEF = {
+    "n_data": 300,
+    "whiten": False,
+    "width": 6,
+    "preparation": {"sgd_steps": 200, "learning_rate": 0.05, "gain": 2.0},
+}
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,8 @@
 
 import numpy as np
 import xarray as xr
-from runs_spring_block import chains, networks
+from runs_diagrams import diagram
+from runs_spring_block import curves
 
 from deepmech_book.spring_block import dropout_diagram
 from pairs import Page
@@ -28,13 +29,16 @@ test_claims_hold_where_they_are_true_and_nowhere_else = page.law()
 
 def test_pictures_show_means_over_runs_and_seeds():
     rng = np.random.default_rng(0)
-    made = networks(rng, lambda slope, at: 0.2 - at / 4)
-    both = dropout_diagram.side_by_side(chains(rng, lambda friction, at: friction - at / 4), made)
+    made = diagram(rng, "dropout", np.linspace(0.2, -0.05, 8))
+    made = made.assign(load_curve=curves(made["curvature"]))
+    cells = {"friction_right": [0.1, 0.2], "noise": [0.0, 0.01, 0.02], "run": range(4)}
+    bend = xr.DataArray(0.01 * rng.standard_normal((2, 3, 4)), cells) - 10 * xr.DataArray(cells["noise"], dims="noise")
+    both = dropout_diagram.side_by_side(xr.Dataset({"load_curve": curves(bend, 8, "block")}), made)
     for one, (noise, kind) in zip(both.values(), (("noise", "friction_right"), ("dropout", "slope")), strict=True):
         assert one.curvature.dims == (noise, kind) and one.load_curve.dims[:2] == (noise, kind)
         assert (one.curvature.diff(noise) < 0).all()
     assert both["a chain"].friction_right.attrs["long_name"]
     bend, percent, slope = dropout_diagram.cells(made)
-    assert bend.dims == percent.dims == slope.dims and (percent > 80).all() and (slope[0] == 0).all()
-    curves = dropout_diagram.of_relu(made)
-    assert set(curves.dims) == {"dropout", "layer"} and curves.layer.attrs["long_name"] and curves.attrs["long_name"]
+    assert bend.dims == percent.dims == slope.dims and (percent > 80).all() and (slope.sel(slope=0.2) == 0.2).all()
+    relu = dropout_diagram.of_relu(made)
+    assert set(relu.dims) == {"dropout", "layer"} and relu.layer.attrs["long_name"] and relu.attrs["long_name"]

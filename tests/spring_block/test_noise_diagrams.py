@@ -5,9 +5,9 @@ import pytest
 import xarray as xr
 from runs_diagrams import diagram, falling, tied
 
-from deepmech_book.analysis.spring_block.summaries import NetworkDiagram
 from deepmech_book.spring_block import noise_diagrams
 from deepmech_book.spring_block.experiments import experiment
+from deepmech_book.spring_block.summaries import NetworkDiagram
 from deepmech_book.sweeps.spring_block.networks import PANELS
 from pairs import Page
 

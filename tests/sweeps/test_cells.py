@@ -14,12 +14,10 @@ from deepmech_book.spring_block import printed
 from deepmech_book.sweeps.elastic_sde import networks as trials
 from deepmech_book.sweeps.glass import walks
 from deepmech_book.sweeps.spring_block import (
-    in_time,
-    networks,
     regression,
-    without_norm,
 )
 from deepmech_book.sweeps.spring_block.convolutional import train_through_stages
+from deepmech_book.sweeps.spring_block.networks import dataset_kwargs, train_cells
 
 TINY = {"name": "digits", "n_train": 120, "n_test": 60}
 FEW = {"name": "digits", "n_train": 700, "n_test": 50}
@@ -36,11 +34,12 @@ LANDSCAPES = {
 }  # fmt: skip
 SURVEY = "deepmech_book.sweeps.glass.landscape:survey"
 SWEEPS = [
-    networks.figure_1(
-        "dropout", TINY, (0.0, 0.2), [0.0, 0.5], 2, network={"width": 12, "depth": 4}, training={"epochs": 4}
+    springs.experiment(
+        "figure-1c", {"slope": [0.0, 0.5], "dropout": [0.0, 0.2], "seed": range(2)},
+        data=TINY, network={"width": 12, "depth": 4}, training={"epochs": 4},
     ),
     springs.experiment("figure-4", {"seed": range(2)}, data=TINY, epochs=3, n_records=2, width=12),
-    in_time.on_both_sets(TINY, [1e-3, 1e-2], width=12, n_seeds=2, epochs=3),
+    springs.experiment("figure-S4", {"learning_rate": [1e-3, 1e-2], "seed": range(2)}, data=TINY, width=12, epochs=3),
     springs.experiment("figure-5a", {"seed": range(2)}, small=0.1, duration=1.0, large_steps=5, n=10),
     springs.experiment("noise-by-layer", {"slope": [0.4], "seed": [0]}, data=FEW, at=[0, 1], n_draws=2),
     springs.experiment("figure-S12", {"seed": range(2)}, epochs=10, width=12),
@@ -74,7 +73,9 @@ def test_slices_of_landscapes_begin_at_their_least_and_paths_share_their_ends():
 
 
 def test_networks_with_constants_know_their_chunk_to_rounding():
-    sweep = without_norm.lazy_corner(TINY, [1e-3], n_seeds=2, epochs=3)
+    sweep = springs.experiment(
+        "constants", {"learning_rate": [1e-3], "seed": [10, 11]}, data=TINY, training={"epochs": 3}
+    )
     one, many = run(sweep, chunk=1), run(sweep, chunk=6)
     assert dict(one.sizes) == {"scaled": 3, "learning_rate": 1, "seed": 2, "layer": 8}
     assert one.seed.values.tolist() == [10, 11] and not one["diverged"].any()
@@ -114,18 +115,10 @@ def test_networks_that_diverge_while_they_settle_have_no_error():
     assert all(made[name].isnull().all() for name in ("loss", "data_loss", "error", "norm"))
 
 
-def figure_1(**changed):
-    return networks.figure_1(**{"panel": "dropout", "data": TINY} | changed)
-
-
 STAGES = {"data": TINY, "network": {}, "training": {}, "stage": 4, "n_records": 5}
 REQUESTS = [
-    (lambda: figure_1(panel="weight"), "panel = 'weight'.*dropout"),
-    (lambda: figure_1(data="mnst"), "data = 'mnst'.*mnist"),
-    (lambda: figure_1(values=[0.0, 1.5]), r"dropout = 1\.5"),
-    (lambda: figure_1(network={"dropout": 0.1}), "does not vary"),
-    (lambda: figure_1(training={"rate": 0.1}), "'rate'"),
-    (lambda: networks.diagram("S4"), r"figure = 'S4'.*S5a"),
+    (lambda: dataset_kwargs("mnst"), "data = 'mnst'.*mnist"),
+    (lambda: train_cells(cells({"dropout": 1.5, "seed": 0}), data=TINY, network={}, training={}), r"dropout = 1\.5"),
     (lambda: printed.printed("x"), r"panel = 'x'.*dropout"),
     (lambda: train_through_stages(cells({"seed": 0}), **STAGES), "n_records = 5.*stage = 4"),
     (lambda: trials.as_published("mnist"), "must be one of geomnist, corruption"),

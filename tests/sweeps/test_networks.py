@@ -8,11 +8,10 @@ from torch import nn
 
 from deepmech.metrics.curvature import curvature, steps
 from deepmech.sweeps import run
-from deepmech_book.spring_block.experiments import experiment
+from deepmech_book.spring_block.experiments import EXPERIMENTS, experiment
 from deepmech_book.spring_block.printed import printed
-from deepmech_book.sweeps.spring_block import in_time, networks, noise_by_layer
+from deepmech_book.sweeps.spring_block import networks, noise_by_layer
 from deepmech_book.sweeps.spring_block.linear_networks import orthonormal, train_linear
-from deepmech_book.sweeps.spring_block.networks import diagram, figure_1, sweep, untrained
 from deepmech_book.sweeps.spring_block.without_norm import SCALED, Times, constants
 
 TINY = {"name": "digits", "n_train": 120, "n_test": 100}
@@ -20,7 +19,9 @@ SMALL = {"width": 12, "depth": 4}
 
 
 def tiny(name="dropout", values=(0.0, 0.2), **training):
-    return figure_1(name, TINY, values, [0.0, 0.5], n_seeds=2, network=SMALL, training={"epochs": 4, **training})
+    cells = {"slope": [0.0, 0.5], name: values, "seed": range(2)}
+    figure = f"figure-1{networks.PANELS[name].letter}"
+    return experiment(figure, cells, data=TINY, network=SMALL, training={"epochs": 4, **training})
 
 
 def test_a_panel_has_its_labels_and_its_bend():
@@ -44,25 +45,22 @@ def test_panels_agree_where_they_are_the_same_experiment():
 
 
 def test_a_diagram_trains_the_networks_of_figure_1_under_its_own_settings():
-    grid = {"values": [1e-3], "slopes": [0.0, 1.0], "n_seeds": 1}
-    one = run(diagram("S5a", TINY, **grid, network={"width": 12}, training={"epochs": 3}))
-    same = run(figure_1("learning_rate", TINY, **grid, network={"width": 12, "depth": 6}, training={"epochs": 3}))
+    cells = {"slope": [0.0, 1.0], "learning_rate": [1e-3], "seed": [0]}
+    how = {"data": TINY, "training": {"epochs": 3}}
+    one = run(experiment("figure-S5a", cells, network={"width": 12}, **how))
+    same = run(experiment("figure-1b", cells, network={"width": 12, "depth": 6}, **how))
     xr.testing.assert_identical(one.drop_attrs(), same.drop_attrs())
     assert one.sizes["layer"] == 6
 
 
-def test_what_the_supplement_changes():
-    sweeps = {name: diagram(name, "digits") for name in networks.DIAGRAMS}
-    assert all(sweep.n_cells == 480 for sweep in sweeps.values())
-    assert [sweeps[name].fixed["training"]["epochs"] for name in ("S5a", "S5b", "S7a", "S7b")] == [200, 200, 100, 1000]
-    assert sweeps["S9b"].fixed["network"] == {"depth": 20}
-    names = [sweep.name for sweep in sweeps.values()] + [figure_1(p, "digits").name for p in networks.PANELS]
-    # A stored result is found by "name-*": no name may begin with another.
+def test_a_stored_result_is_found_by_its_name():
+    """By "name-*", so that no name may begin with another."""
+    names = [experiment(name).name for name in EXPERIMENTS]
     assert not [(a, b) for a in names for b in names if a is not b and b.startswith(a)]
 
 
 def test_untrained_networks_start_from_the_same_weights_and_learn_nothing():
-    made = run(untrained(TINY, n_seeds=2)).squeeze()
+    made = run(experiment("untrained", {"seed": range(2)}, data=TINY)).squeeze()
     assert dict(made["load_curve"].sizes) == {"seed": 2, "layer": 8}
     # Random layers do not separate classes: D does not fall along them.
     assert (made["load_curve"].isel(layer=-1) > made["load_curve"].isel(layer=0)).all()
@@ -117,18 +115,16 @@ def test_dropout_reaches_no_activation_before_it():
 def test_networks_seen_on_their_way_end_as_those_of_the_figure():
     data = {"name": "digits", "n_train": 100, "n_test": 50}
     cells = {"slope": [0.0], "data_noise": [0.3], "seed": range(2)}
-    timed = run(sweep("doc", "deepmech_book.sweeps.spring_block.in_time:train_in_time", cells, data, epochs=[2, 5]))
-    figure = run(networks.figure_1("data_noise", data, [0.3], [0.0], 2, training={"epochs": 5}))
+    timed = run(experiment("fewer-epochs", cells, data=data, epochs=[2, 5]))
+    figure = run(experiment("figure-1a", cells, data=data, training={"epochs": 5}))
     for name in ("load_curve", "accuracy"):
         np.testing.assert_array_equal(timed[name].isel(at_epoch=-1), figure[name])
 
 
-FEW = {"n_seeds": 1, "network": SMALL, "training": {"epochs": 4}}
-
-
 def test_two_metrics_measures_the_very_networks_of_figure_1():
-    both = run(networks.two_metrics(TINY, [0.0, 0.2], [0.0, 1.0], **FEW))
-    one = run(figure_1("dropout", TINY, [0.0, 0.2], [0.0, 1.0], **FEW))
+    cells = {"slope": [0.0, 1.0], "dropout": [0.0, 0.2], "seed": [0]}
+    how = {"data": TINY, "network": SMALL, "training": {"epochs": 4}}
+    both, one = (run(experiment(name, cells, **how)) for name in ("two-metrics", "figure-1c"))
     straight = both.sel(metric="D", drop=True)
     for name in ("load_curve", "curvature", "accuracy"):
         np.testing.assert_array_equal(straight[name].transpose(*one[name].dims), one[name], err_msg=name)
@@ -137,9 +133,9 @@ def test_two_metrics_measures_the_very_networks_of_figure_1():
 
 def test_narrow_linear_networks_are_flat_in_d_hat_and_wide_ones_are_not():
     """With fewer units than classes every layer is an invertible map of the one before it, which D̂ cannot see."""
-    few = {"n_seeds": 1, "training": {"epochs": 30}}
+    cells, how = {"slope": [1.0], "dropout": [0.0], "seed": [0]}, {"data": TINY, "training": {"epochs": 30}}
     narrow, wide = (
-        run(networks.two_metrics(TINY, [0.0], [1.0], network={"width": width, "depth": 4}, **few))["load_curve"]
+        run(experiment("two-metrics", cells, network={"width": width, "depth": 4}, **how))["load_curve"]
         .sel(layer=slice(1, None))
         .squeeze()
         for width in (6, 40)
@@ -177,6 +173,6 @@ def test_regimes_and_both_sets_keep_their_records_and_labels():
     assert regimes.at_epoch.values.tolist() == [1, 3, 5]
     np.testing.assert_array_equal(regimes.curvature, curvature(regimes["load_curve"].isel(at_epoch=-1), "layer"))
     assert (regimes.loss.isel(regime=0).diff("at_epoch") < 0).all()  # small steps, no dropout
-    both = run(in_time.on_both_sets(TINY, width=12, epochs=3))
+    both = run(experiment("figure-S4", {"seed": [0]}, data=TINY, width=12, epochs=3))
     assert dict(both["load_curve"].sizes) == {"learning_rate": 3, "seed": 1, "split": 2, "layer": 8}
     assert abs(both["load_curve"].diff("split")).max() > 0

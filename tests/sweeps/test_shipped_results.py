@@ -13,12 +13,12 @@ from deepmech.sweeps import sweep_of
 from deepmech.sweeps.store import read_netcdf
 from deepmech_book.cells import CELLS
 from deepmech_book.glass import phases
+from deepmech_book.spring_block.experiments import experiment, figure_1
 from deepmech_book.sweeps import shipped
 from deepmech_book.sweeps.glass import walks
 from deepmech_book.sweeps.policy import CellFunction
 from deepmech_book.sweeps.shipped import filename
-from deepmech_book.sweeps.spring_block import networks
-from deepmech_book.sweeps.spring_block.networks import figure_1
+from deepmech_book.sweeps.spring_block.networks import DATA
 
 RESULTS = sorted((Path(__file__).parents[2] / "book" / "results").glob("*.nc"))
 
@@ -65,14 +65,14 @@ def test_the_record_is_of_files_that_are_there():
 
 
 def test_panels_that_share_an_experiment_hold_the_same_networks():
-    quiet = read_netcdf(BOOK / filename(figure_1("data_noise", "mnist"))).sel(data_noise=0.0)
-    plain = read_netcdf(BOOK / filename(figure_1("dropout", "mnist"))).sel(dropout=0.0)
+    quiet = read_netcdf(BOOK / filename(experiment("figure-1a", data=DATA["mnist"]))).sel(data_noise=0.0)
+    plain = read_netcdf(BOOK / filename(experiment("figure-1c", data=DATA["mnist"]))).sel(dropout=0.0)
     for name in ("load_curve", "accuracy", "loss"):
         np.testing.assert_allclose(quiet[name], plain[name], rtol=0, atol=1e-12)
 
 
 def test_figure_1_as_printed_has_1920_networks():
-    assert sum(networks.figure_1(panel, "digits").n_cells for panel in networks.PANELS) == 1920
+    assert sum(one.n_cells for one in figure_1("mnist-program").values()) == 1920
 
 
 BOOK = Path(__file__).parents[2] / "book" / "results"
@@ -83,7 +83,9 @@ LARGEST = {"symmetric": 1.0, "skewed": 2.0}
 def largest(name):
     """What ships under this name and a key, the largest of them; of Fig. 1(a) the one with the other panels' images."""
     found = [p for p in BOOK.glob(f"{name}-*.nc") if len(p.stem) == len(name) + 17]
-    found = [p for p in found if name != "figure-1a-mnist" or p.name == filename(figure_1("data_noise", "mnist"))]
+    found = [
+        p for p in found if name != "figure-1a-mnist" or p.name == filename(experiment("figure-1a", data=DATA["mnist"]))
+    ]
     return read_netcdf(max(found, key=lambda path: path.stat().st_size))
 
 

@@ -112,6 +112,19 @@ def test_chunks_that_do_not_fit_are_refused_before_the_last(change):
     assert sweep_functions.HELD["called"] == 2
 
 
+def test_names_and_units_do_not_pass_from_one_quantity_to_another():
+    attrs = {"long_name": "length", "units": "m"}
+
+    def made(cells):
+        v = xr.DataArray(cells * 0.5, dims="cell", attrs=attrs)
+        return xr.Dataset({"v": v, "square": v**2, "negative": v < 0})
+
+    sweep_functions.HELD["dataset"] = made
+    kept = run(grid())
+    assert kept["v"].attrs == attrs
+    assert kept["square"].attrs == kept["negative"].attrs == kept["diverged"].attrs == {}
+
+
 WRITTEN = st.sampled_from(["i8", "i1", "u8", "f8", "f4", ">f8", "?", "U"])
 VALUES = st.sampled_from([[0, 1], [1, 0], [1], [0], [1, 2, 30]])
 PLAIN = st.sampled_from([0, 0.0, -0.0, False, "0", 1, 1.0, True, "1", None, np.float32(1), [0, 0.5], [0.0, 0.5]])

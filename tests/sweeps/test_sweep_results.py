@@ -5,7 +5,6 @@ import itertools
 import os
 import re
 import sys
-import textwrap
 import time
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
@@ -230,21 +229,6 @@ def test_no_forgery_is_shown(place, what):
     DAMAGES[what](path)
     with pytest.raises(StaleError):
         result(sweep())
-
-
-def test_names_and_units_do_not_pass_from_one_quantity_to_another(place):
-    text = """\
-        import xarray as xr
-
-        def compute(cells, steps):
-            y = xr.DataArray(cells["base"].values, dims="cell", attrs={"long_name": "length", "units": "m"})
-            return xr.Dataset({"y": y, "square": y**2, "negative": y < 0})
-        """
-    write(place, textwrap.dedent(text))
-    forget()
-    made = run(sweep())
-    assert made["y"].attrs == {"long_name": "length", "units": "m"}
-    assert made["square"].attrs == made["negative"].attrs == made["diverged"].attrs == {}
 
 
 @pytest.mark.parametrize(

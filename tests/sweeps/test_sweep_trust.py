@@ -164,6 +164,16 @@ def test_what_is_no_name_is_refused(compute):
             Sweep("s", compute, {"x": over("x", [1.0])})
 
 
+def test_a_folder_beside_the_file_is_not_the_book(tmp_path):
+    """Somebody sends a folder with a result and a package called like ours; verifying there imports nothing of it."""
+    (tmp_path / "deepmech_book").mkdir()
+    (tmp_path / "deepmech_book" / "__init__.py").write_text(f"open({str(tmp_path / MARK)!r}, 'w')\n")
+    data = {**Sweep("s", HONEST, {"x": over("x", [1.0])}).to_json(), "compute": "glass.walks"}
+    code = f"import sys; sys.path.insert(0, ''); from deepmech.sweeps import Sweep; Sweep.from_json({data!r})"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert "a name from a package's table" in done.stderr and not (tmp_path / MARK).exists()
+
+
 def test_a_sweep_beside_the_user_runs_by_its_name(tmp_path, monkeypatch, capsys):
     """``deepmech sweep mysweep:s`` sees the folder that it is called in, also as the installed command and in workers;
     a module there hides no other, and one that cannot be imported is named."""

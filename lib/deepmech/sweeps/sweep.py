@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib.metadata import entry_points
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -225,7 +227,10 @@ def _as_kept(key: Any, value: xr.DataArray) -> xr.DataArray:
 def named_functions() -> Mapping[str, str]:
     """``"module:function"`` of every function that has a name in keys: from the tables ``cells.CELLS`` of the packages
     whose results ship, those of the entry points ``deepmech.results``."""
-    packages = [entry.value for entry in entry_points(group="deepmech.results")]
+    found = [find_spec(entry.value) for entry in entry_points(group="deepmech.results")]
+    # One wheel holds library and book: a folder of that name beside a file that was sent to somebody is not the book.
+    home = Path(__file__).parents[2]
+    packages = [one.name for one in found if one is not None and one.origin and Path(one.origin).parents[1] == home]
     return ChainMap(
         *(import_object(f"{package}.cells:CELLS", f"{package} ships results without a table") for package in packages)
     )

@@ -99,8 +99,7 @@ def build(
 
         keys.remove(work)
         made["shake.html"] = shake_page().html
-        if _has_reference(checkout):
-            made |= {f"{REFERENCE}{name}.md": text for name, text in api.pages(checkout.book).items()}
+        made |= {f"{REFERENCE}{name}.md": text for name, text in api.pages(checkout.book).items()}
     made["status.md"] = pages.status(page_runs, profile)
     for name, text in made.items():
         path = checkout.generated / name
@@ -255,10 +254,6 @@ def _made_of(
     shared = [keys.surroundings(checkout), package, results, rest]
     like = digest([*shared, *(made[f".site/{name}.yml"] for name in ("_config", "_toc"))])
     return made, digest([prose, made, like]), like
-
-
-def _has_reference(checkout: Checkout) -> bool:
-    return any(page.startswith(f"generated/{REFERENCE}") for page in checkout.pages)
 
 
 def _not_ours(html: Path) -> str:

@@ -156,7 +156,7 @@ class Explorer extends Player {
     while (steps > 0) {
       const burst = Math.min(steps, STEPS_PER_UNIT);
       this.subject.advance(p, burst);
-      const memory = Math.min(MEMORY, this.subject.time / 2);
+      const memory = Math.min(MEMORY, this.time / 2);
       this.mean += (curvature(this.subject.x) - this.mean) * Math.min(1, (burst * ETA) / memory);
       steps -= burst;
     }
@@ -173,7 +173,7 @@ class Explorer extends Player {
   }
 
   draw() {
-    const p = this.parameters, regime = regimeOf(this.mean), { x, time } = this.subject;
+    const p = this.parameters, regime = regimeOf(this.mean), { time } = this, { x } = this.subject;
     this.drawing.update(this.subject, p);
     this.drawLoad(p);
     let energy = 0;

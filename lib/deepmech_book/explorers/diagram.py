@@ -12,8 +12,9 @@ from deepmech.sweeps import Sweep, sweep_of
 from deepmech.trainers import MLP, Training
 from deepmech_book.explorers.page import ExplorerSpec, Value, in_page
 from deepmech_book.spring_block import chains
+from deepmech_book.spring_block.experiments import FITS, experiment
 from deepmech_book.sweeps.shipped import result
-from deepmech_book.sweeps.spring_block import networks
+from deepmech_book.sweeps.spring_block.networks import dataset_kwargs
 
 STEPS = {"load": 0.001, "curvature": 0.0001, "outcome": 0.0001}
 """What numbers in the page are rounded to: load curves, their curvature, and accuracy or energy."""
@@ -43,19 +44,20 @@ def chain_diagram() -> xr.Dataset:
     return xr.Dataset(made).rename(run="seed")
 
 
+FEW_IMAGES = dataset_kwargs("mnist-program", n_train=FITS)
 SOURCES: dict[str, tuple[str, Callable[[], Sweep] | Callable[[], xr.Dataset]]] = {
     "chain": ("Fig. 3: the chain", chain_diagram),
-    "1a": ("Fig. 1(a): data noise", partial(networks.figure_1, "data_noise", "mnist-program")),
-    "1a-1000": ("Fig. 1(a) with 1,000 images", networks.with_fewer_images),
-    "1b": ("Fig. 1(b): learning rate", partial(networks.figure_1, "learning_rate", "mnist-program")),
-    "1c": ("Fig. 1(c): dropout", partial(networks.figure_1, "dropout", "mnist-program")),
-    "1d": ("Fig. 1(d): batch size", partial(networks.figure_1, "batch_size", "mnist-program")),
-    "S5a": ("Fig. S5(a): depth 6", partial(networks.diagram, "S5a")),
-    "S5b": ("Fig. S5(b): depth 12", partial(networks.diagram, "S5b")),
-    "S8": ("Fig. S8: photographs", partial(networks.diagram, "S8", "cifar10-jpeg")),
-    "S9a": ("Fig. S9(a): photographs, depth 12", partial(networks.diagram, "S9a", "cifar10-jpeg")),
-    "S9b": ("Fig. S9(b): photographs, depth 20", partial(networks.diagram, "S9b", "cifar10-jpeg")),
-    "without": ("Without normalisation", partial(networks.diagram, "without-norm")),
+    "1a": ("Fig. 1(a): data noise", partial(experiment, "figure-1a")),
+    "1a-1000": ("Fig. 1(a) with 1,000 images", partial(experiment, "figure-1a", data=FEW_IMAGES)),
+    "1b": ("Fig. 1(b): learning rate", partial(experiment, "figure-1b")),
+    "1c": ("Fig. 1(c): dropout", partial(experiment, "figure-1c")),
+    "1d": ("Fig. 1(d): batch size", partial(experiment, "figure-1d")),
+    "S5a": ("Fig. S5(a): depth 6", partial(experiment, "figure-S5a")),
+    "S5b": ("Fig. S5(b): depth 12", partial(experiment, "figure-S5b")),
+    "S8": ("Fig. S8: photographs", partial(experiment, "figure-S8")),
+    "S9a": ("Fig. S9(a): photographs, depth 12", partial(experiment, "figure-S9a")),
+    "S9b": ("Fig. S9(b): photographs, depth 20", partial(experiment, "figure-S9b")),
+    "without": ("Without normalisation", partial(experiment, "without-norm")),
 }
 """Every diagram: its title, and what makes it, a sweep that ships with the book or a simulation."""
 SIDES = ("left", "right")

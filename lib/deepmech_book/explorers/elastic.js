@@ -26,10 +26,6 @@ class Cloud {
     this.measure();
   }
 
-  get time() {
-    return this.steps * STEP;
-  }
-
   measure() {
     const { K, n, x, means } = this;
     means.fill(0);
@@ -321,7 +317,7 @@ class Explorer extends Player {
       : `lines separate ${found.length} of ${pairs} pairs`;
     const ratio = this.subject.signal(), { reach } = this.subject.extent();
     this.show(regime, word, this.done ? `${meaning}; stopped ${power(LARGEST)} units apart` : meaning, [
-      `t = ${number(this.subject.time, 1)}`,
+      `t = ${number(this.time, 1)}`,
       `means over width ${Number.isFinite(ratio) ? number(ratio, ratio < 100 ? 1 : 0) : "∞"}`,
       `view ±${reach < 1000 ? number(reach, 1) : power(reach, 1)}`,
     ]);

@@ -147,8 +147,10 @@ def page_of(kind: str) -> ExplorerSpec:
 def cli_explore(kind: str = "chain", path: str | Path | None = None, show: bool = True, **parameters: Any) -> Path:
     """Write an explorer as one HTML file, open it in a browser if ``show``, and return where it is."""
     page = page_of(kind)
-    path = Path(path or page.file).resolve()
-    write_new(path, page(**parameters).document(page.title))
+    path, content = Path(path or page.file).resolve(), page(**parameters).document(page.title).encode()
+    if os.path.lexists(path) and not (path.is_file() and not path.is_symlink() and path.read_bytes() == content):
+        raise FileExistsError(f"{path} is there already, and something else: move it away, or name another file")
+    write_whole(path, content)
     if show:
         webbrowser.open(path.as_uri())
     return path
@@ -227,11 +229,3 @@ def in_page(
         for name, step in steps.items()
     }
     return {**facts, "axes": list(axes.values()), "seeds": data.sizes["seed"], "variables": taken}
-
-
-def write_new(path: Path, content: str | bytes) -> None:
-    """As :func:`write_whole`, but a FileExistsError where something else stands at ``path`` already."""
-    new = content.encode() if isinstance(content, str) else content
-    if os.path.lexists(path) and not (path.is_file() and not path.is_symlink() and path.read_bytes() == new):
-        raise FileExistsError(f"{path} is there already, and something else: move it away, or name another file")
-    write_whole(path, new)

@@ -6,7 +6,7 @@ import { Normals } from "./philox.js";
 import { View } from "./view.js";
 
 /**
- * An explorer of something that moves: `subject`, with `steps`, `time` and positions `x`, which Python sees as `shown`. A
+ * An explorer of something that moves: `subject`, with `steps` and positions `x`, which Python sees as `shown`. A
  * subclass has `start()`, which makes the subject, `advance(steps)`, which moves it, and `tell()`, what a screen reader hears
  * after the state; it may have `outdated`, whether the subject fits the parameters no longer, `done`, whether there is nothing
  * more to come, so that starting means starting anew, and `between()`, work for every frame besides moving.
@@ -82,20 +82,20 @@ export class Player extends View {
     this.publish();
   }
 
-  get moved() {
-    return this.subject.steps > 0;
+  get time() {
+    return this.subject.steps / this.perUnit;
   }
 
   /** Tell Python where things are, and screen readers too; while they move by themselves only a new state is worth a word. */
   publish() {
-    this.model.set("time", Number(this.subject.time.toFixed(6)));
+    this.model.set("time", Number(this.time.toFixed(6)));
     this.model.set(this.shown, Array.from(this.subject.x));
     this.model.save_changes();
     if (!this.width) return;
     this.draw();
-    if (this.model.get("running") && this.moved && this.regime === this.said) return;
+    if (this.model.get("running") && this.subject.steps && this.regime === this.said) return;
     this.said = this.regime;
-    this.speak(`Time ${number(this.subject.time, this.decimals)}`, this.tell());
+    this.speak(`Time ${number(this.time, this.decimals)}`, this.tell());
   }
 
   step() {
@@ -111,7 +111,7 @@ export class Player extends View {
       const running = this.model.get("running");
       this.run.textContent = running ? "Pause" : "Start";
       this.run.title = running ? this.explain.hold : this.explain.move;
-      if (!running && this.moved) this.publish();
+      if (!running && this.subject.steps) this.publish();
       this.wake();
     });
     const seen = new IntersectionObserver(([entry]) => {

@@ -72,10 +72,6 @@ class Ruler {
     [this.v, this.out, this.drag, this.bound, this.lo, this.hi, this.lows, this.highs] = Array.from({ length: 8 }, row);
   }
 
-  get time() {
-    return this.steps * STEP;
-  }
-
   /** Where the hand is at step k. */
   hand(p, k) {
     const { fold, extension, stop, n_pairs: n, jerk_period: period } = this.setting;
@@ -237,7 +233,7 @@ class Explorer extends Player {
     while (this.subject.steps < end) {
       const next = Math.min(end, (Math.floor(this.subject.steps / burst) + 1) * burst);
       this.subject.advance(this.parameters, next - this.subject.steps);
-      if (next % burst === 0) this.pulled.push([this.subject.time, this.subject.x.at(-1)]);
+      if (next % burst === 0) this.pulled.push([this.time, this.subject.x.at(-1)]);
     }
   }
 
@@ -270,7 +266,7 @@ class Explorer extends Player {
       : fall < FALL ? ["concave", "Uneven", "outer pairs open, inner ones stay folded"]
       : ["", "In lumps", "open and folded pairs without order"];
     this.show(regime, word, meaning, [
-      `t = ${number(this.subject.time, 1)}`, `mean extension ${number(mean, 2)}`, `unevenness ${known ? number(uneven, 2) : "–"}`,
+      `t = ${number(this.time, 1)}`, `mean extension ${number(mean, 2)}`, `unevenness ${known ? number(uneven, 2) : "–"}`,
     ]);
   }
 
@@ -283,7 +279,7 @@ class Explorer extends Player {
       set(this.segments.children[i], { d, style: `--share: ${Math.round(100 * v)}%` });
       set(this.joints.children[i], { cx: ((at(i) + at(i + 1)) / 2).toFixed(2), cy: apex.toFixed(2) });
     });
-    const swing = this.calm || this.done ? 0 : 5 * Math.min(1, 2 * p.shake_speed) * Math.sin(4 * this.subject.time);
+    const swing = this.calm || this.done ? 0 : 5 * Math.min(1, 2 * p.shake_speed) * Math.sin(4 * this.time);
     set(this.sway, { transform: `translate(0,${swing.toFixed(2)})` });
     set(this.pin, { x: PIN, y: base - 5 + swing });
     set(this.fist, { cx: at(u.length).toFixed(2), cy: base + swing });

@@ -80,7 +80,7 @@ class Explorer extends Player {
 
   /** How much of the time has passed, in per cent. */
   get passed() {
-    return Math.round((100 * this.subject.time) / this.model.get("t_end"));
+    return Math.round((100 * this.time) / this.model.get("t_end"));
   }
 
   /** The epoch after this share of the time; the first records are of epoch 10. */
@@ -122,7 +122,7 @@ class Explorer extends Player {
   }
 
   draw() {
-    const p = this.settings, { x, time } = this.subject, L = p.n_blocks, epoch = this.epoch(time / this.model.get("t_end"));
+    const p = this.settings, { time } = this, { x } = this.subject, L = p.n_blocks, epoch = this.epoch(time / this.model.get("t_end"));
     if (this.model.get("passed") !== this.passed) this.model.set("passed", this.passed);
     const chain = Array.from(x, (v) => 1 - v), networks = this.networks(epoch);
     const mean = average(networks);

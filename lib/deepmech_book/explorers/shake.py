@@ -2,19 +2,22 @@
 
 from typing import Any
 
+import xarray as xr
+
 from deepmech.core.random import stream_id
 from deepmech_book.explorers.page import ANIMATION_PARAMS, ExplorerSpec, Value, animation_state, quantise_int16
 from deepmech_book.spring_block.chains import DIAGRAMS
+from deepmech_book.spring_block.experiments import RECORDED, experiment
 from deepmech_book.sweeps.shipped import result
-from deepmech_book.sweeps.spring_block import in_time
 
 FIG_3 = DIAGRAMS["A.3"]
 SLOPE = 0.4
 """Negative slope of the networks. The chain has as much less than the largest friction to the right."""
+DROPOUTS = RECORDED["dropout"]
 STEP = 0.001
 """What load curves are rounded to."""
 VALUES = {
-    "shake": Value(0.0, list(in_time.DROPOUTS), "dropout of the networks; the chain's noise is in proportion to it"),
+    "shake": Value(0.0, list(DROPOUTS), "dropout of the networks; the chain's noise is in proportion to it"),
     "passed": Value(100, (0, 100, 1), "how much of the time has passed, in per cent"),
     "speed": Value(20, (1, 100, 1), "units of time shown per second"),
 }
@@ -26,15 +29,20 @@ def chain_settings() -> dict[str, Any]:
     return {"n_blocks": 7, "stiffness": 1.0, "friction_right": friction, "friction_left": FIG_3.friction_left}
 
 
+def in_training() -> xr.Dataset:
+    """Three networks a dropout, as recorded."""
+    return result(experiment("recorded-1c", {"seed": range(3)})).sel(slope=SLOPE)
+
+
 def derived_state(values: dict[str, Any]) -> dict[str, Any]:
-    run = result(in_time.through_training()).sel(slope=SLOPE)
+    run = in_training()
     load = run["load_curve"].transpose("dropout", "seed", "at_epoch", "layer")
     largest = float(run["dropout"].max())
     return animation_state("spring_block", {}) | {
         "purpose": stream_id("noise"),
         "position": [],
         "chain": chain_settings(),
-        "noises": [round(FIG_3.noise_range * dropout / largest, 6) for dropout in in_time.DROPOUTS],
+        "noises": [round(FIG_3.noise_range * dropout / largest, 6) for dropout in DROPOUTS],
         "t_end": FIG_3.t_end,
         "epochs": run["at_epoch"].values.tolist(),
         "seeds": run.sizes["seed"],

@@ -20,10 +20,6 @@ export class Chain {
     this.velocity = new Float64Array(nBlocks);
   }
 
-  get time() {
-    return this.steps * ETA;
-  }
-
   /** One step, x += eta sigma(k L x + noise), all blocks at once. */
   step(p, noise) {
     const { x, velocity } = this, L = velocity.length, bar = p.noise / Math.sqrt(ETA);

@@ -10,17 +10,17 @@ import xarray as xr
 from deepmech.core.estimates import estimate, leave_one_out, rank_correlation, stack
 from deepmech.metrics.curvature import curvature
 from deepmech.metrics.separation import separation_ceiling
-from deepmech_book.analysis.nulls import beside_others
-from deepmech_book.analysis.spring_block.summaries import (
+from deepmech_book.claims.functions import Measurement, measures
+from deepmech_book.claims.nulls import beside_others
+from deepmech_book.spring_block import summaries
+from deepmech_book.spring_block.printed import beside_best_epoch
+from deepmech_book.spring_block.summaries import (
     STRAIGHT,
     NetworkDiagram,
-    beside_both,
     inside,
     over_diagrams,
     without_input,
 )
-from deepmech_book.claims.functions import Measurement, measures
-from deepmech_book.spring_block.printed import beside_best_epoch
 
 # --- pictures and tables
 
@@ -101,15 +101,13 @@ def noise_bends(diagrams):
 @measures("A.SM.accuracy_falls", "A.S7.b.accuracy_falls")
 def accuracy_falls(diagrams):
     """Rank correlation of accuracy with the size of the curvature over the cells of every diagram."""
-    found = over_diagrams(diagrams, lambda one: one.falls_beside("loss"))
-    return Measurement(found, detail=beside_both(diagrams))
+    return summaries.accuracy_falls(diagrams)
 
 
 @measures("A.SM.accuracy_in_rows", "A.S7.b.accuracy_in_rows")
 def accuracy_in_rows(diagrams):
     """The same within rows, mean over rows."""
-    found = over_diagrams(diagrams, lambda one: one.falls_beside("loss", in_rows=True))
-    return Measurement(found, detail=beside_both(diagrams, in_rows=True))
+    return summaries.accuracy_falls(diagrams, in_rows=True)
 
 
 def input_off(made):

@@ -11,18 +11,18 @@ import xarray as xr
 
 from deepmech.core.estimates import stack, two_decimals
 from deepmech.core.labels import over
-from deepmech_book.analysis.spring_block.summaries import (
+from deepmech_book.claims.functions import Measurement, measures
+from deepmech_book.figures.spring_block import noise_of
+from deepmech_book.spring_block import summaries
+from deepmech_book.spring_block.printed import printed
+from deepmech_book.spring_block.summaries import (
     STRAIGHT,
     NetworkDiagram,
-    beside_both,
     in_a_row,
     inside,
     is_better,
     over_diagrams,
 )
-from deepmech_book.claims.functions import Measurement, measures
-from deepmech_book.figures.spring_block import noise_of
-from deepmech_book.spring_block.printed import printed
 from deepmech_book.spring_block.words import said
 
 
@@ -122,15 +122,13 @@ def convex_side(panels):
 @measures("A.1.accuracy_falls")
 def accuracy_falls(panels):
     """Rank correlation of accuracy with the size of the curvature over the cells of every diagram."""
-    found = over_diagrams(panels, lambda one: one.falls_beside("loss"))
-    return Measurement(found, detail=beside_both(panels))
+    return summaries.accuracy_falls(panels)
 
 
 @measures("A.1.accuracy_in_rows")
 def accuracy_in_rows(panels):
     """The same within rows, mean over rows."""
-    found = over_diagrams(panels, lambda one: one.falls_beside("loss", in_rows=True))
-    return Measurement(found, detail=beside_both(panels, in_rows=True))
+    return summaries.accuracy_falls(panels, in_rows=True)
 
 
 @measures("A.text.same_fit")

@@ -12,9 +12,9 @@ from deepmech.core.estimates import crossing, estimate
 from deepmech.core.labels import over
 from deepmech.metrics.curvature import curvature
 from deepmech.simulators.spring_block import Chain, averaged, simulate
-from deepmech_book.analysis.spring_block.summaries import in_a_row
 from deepmech_book.claims.functions import Measurement, measures
 from deepmech_book.spring_block.chains import DIAGRAMS, mean_step
+from deepmech_book.spring_block.summaries import in_a_row
 from deepmech_book.spring_block.words import said
 
 LEFT = DIAGRAMS["A.3"].friction_left

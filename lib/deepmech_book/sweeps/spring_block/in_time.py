@@ -3,7 +3,6 @@ and networks on both sets of samples (Fig. S4)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,17 +11,12 @@ import xarray as xr
 
 from deepmech.data import load
 from deepmech.metrics.curvature import curvature
-from deepmech.sweeps import Sweep
 from deepmech.trainers import MLP, Training, train
 from deepmech_book.sweeps.policy import verification_policy
 from deepmech_book.sweeps.spring_block.networks import (
-    DATA,
-    SLOPES,
     TORCH,
-    dataset_kwargs,
     specs,
     summarise,
-    sweep,
 )
 
 #: Fig. 4, left column (SM S3); everything else as in Fig. 1.
@@ -50,13 +44,9 @@ def train_regimes(
 ) -> xr.Dataset:
     """Train one network per cell, which holds ``regime``, a key of ``regimes``, and ``seed``.
 
-    Returns
-    -------
-    Dataset
-        Over ``cell``: ``load_curve`` of the training samples and ``loss`` over ``at_epoch``; ``curvature`` and
-        ``accuracy`` (of the test set) at the end.
+    Over ``cell``: ``load_curve`` of the training samples and ``loss`` over ``at_epoch``; ``curvature`` and ``accuracy``
+    (of the test set) at the end.
     """
-
     how = pd.DataFrame([regimes[name] for name in cells["regime"].values])
     of = {name: cells["seed"].copy(data=how[name]) for name in how}
     runs = train(
@@ -74,24 +64,6 @@ def train_regimes(
     return output.assign(
         {"loss": loss} | {name: output[name].isel(at_epoch=-1, drop=True) for name in ("curvature", "accuracy")}
     )
-
-
-def on_both_sets(
-    data: str | dict[str, Any] = "digits",
-    learning_rates: Sequence[float] = (1e-4, 1e-3, 1e-2),
-    width: int = 784,
-    n_seeds: int = 1,
-    epochs: int = 100,
-) -> Sweep:
-    """Fig. S4: load curves of the training and of the test samples, α = 0.2, over ``learning_rate`` and ``seed``.
-
-    Examples
-    --------
-    >>> on_both_sets(n_seeds=2).grid.shape
-    (3, 2)
-    """
-    cells = {"learning_rate": learning_rates, "seed": range(n_seeds)}
-    return sweep("figure-S4", "spring_block.both_sets", cells, dataset_kwargs(data), width=width, epochs=epochs)
 
 
 @verification_policy(tolerance=TORCH)  # layers this wide are torch's
@@ -117,38 +89,10 @@ def _first_quarter(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
 
 @verification_policy(part=_first_quarter)
 def train_in_time(cells: xr.Dataset, data: dict[str, Any], epochs: list[int]) -> xr.Dataset:
-    """Train the networks of :func:`.networks.figure_1`, one per cell: curve and accuracy over ``at_epoch``."""
+    """Train the networks of Fig. 1, one per cell: curve and accuracy over ``at_epoch``."""
     both = specs(cells, {}, {"epochs": max(epochs)})
     runs = train(*both, load(**data), seed=cells["seed"], record=epochs, experiment="figure 1")
     return summarise(runs)[["load_curve", "accuracy"]]
-
-
-#: Every second column of Fig. 1(c) as printed, about.
-DROPOUTS = (0.0, 0.04, 0.12, 0.2, 0.28)
-
-
-def through_training(
-    data: str = "mnist",
-    slopes: Sequence[float] = SLOPES,
-    dropouts: Sequence[float] = DROPOUTS,
-    n_seeds: int = 3,
-    epochs: int = 100,
-    every: int = 5,
-) -> Sweep:
-    """Networks of Fig. 1(c) through training, over ``slope``, ``dropout`` and ``seed``.
-
-    Epochs count from the second record on: BatchNorm's averages, with which curves are measured, lag behind the network
-    by about ten full-batch steps. Test samples are measured in each record too; few will do, as nobody uses them.
-
-    Examples
-    --------
-    >>> through_training("digits", n_seeds=2).grid.shape, through_training("digits", epochs=25).fixed["record"]
-    ((6, 5, 2), [10, 15, 20, 25])
-    """
-    cells = {"slope": slopes, "dropout": dropouts, "seed": range(n_seeds)}
-    fixed = {"epochs": epochs, "record": list(range(2 * every, epochs + 1, every))}
-    images = dataset_kwargs(data, DATA, n_test=None if data == "digits" else 500)
-    return sweep("recorded-1c", "spring_block.recorded", cells, images, **fixed)
 
 
 def _first_records(**fixed: Any) -> tuple[dict[str, Any], list[str]]:

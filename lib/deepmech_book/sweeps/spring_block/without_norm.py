@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -11,23 +10,18 @@ import xarray as xr
 from torch import nn
 
 from deepmech.data import load
-from deepmech.sweeps import Sweep
 from deepmech.trainers import Training, train
 from deepmech_book.sweeps.policy import verification_policy
 from deepmech_book.sweeps.spring_block.networks import (
     TORCH,
-    dataset_kwargs,
     final_loss,
     summarise,
-    sweep,
 )
 
 #: How the constants are found, layer by layer in the network with its initial weights, from the training samples. They
 #: bring to 1 the features' variance over samples, mean over units (the paper's words), or their mean square (as where
 #: "variance" is over random weights, in the papers that it cites); or they keep the mean square of the raw pixels.
 SCALED = ("variance 1", "mean square 1", "mean square of the pixels")
-#: First seed of these networks: some with smaller ones had been looked at before.
-FIRST_SEED = 10
 
 
 class Times(nn.Module):
@@ -46,15 +40,7 @@ class Times(nn.Module):
 def constants(
     x: torch.Tensor, slope: float, dropout: float = 0.0, scaled: str = SCALED[0], depth: int = 8, width: int = 100
 ) -> nn.Module:
-    """``depth - 1`` times [Linear, LeakyReLU, times c_ℓ, Dropout], then Linear to ten classes, for inputs like ``x``.
-
-    Examples
-    --------
-    >>> x = torch.randn((500, 64), generator=torch.Generator().manual_seed(0))
-    >>> features = constants(x, 0.0)[:-1](x).detach()
-    >>> round(features.var(0).mean().item(), 4)
-    1.0
-    """
+    """``depth - 1`` times [Linear, LeakyReLU, times c_ℓ, Dropout], then Linear to 10 classes, for inputs like ``x``."""
     layers: list[nn.Module] = []
     square = float((x**2).mean())
     for _ in range(depth - 1):
@@ -68,36 +54,12 @@ def constants(
     return nn.Sequential(*layers, nn.Linear(width, 10))
 
 
-def lazy_corner(
-    data: str | dict[str, Any] = "mnist-program",
-    learning_rates: Sequence[float] = (1e-4, 3e-4, 1e-3),
-    n_seeds: int = 10,
-    epochs: int = 100,
-) -> Sweep:
-    """ReLU networks without dropout, over :data:`SCALED`, ``learning_rate`` and ``seed``.
-
-    Examples
-    --------
-    >>> lazy_corner("digits").grid.shape
-    (3, 3, 10)
-    """
-    seeds = range(FIRST_SEED, FIRST_SEED + n_seeds)
-    cells = {"scaled": list(SCALED), "learning_rate": learning_rates, "seed": seeds}
-    fixed = {"network": {"slope": 0.0}, "training": {"epochs": epochs}}
-    return sweep("constants", "spring_block.without_norm", cells, dataset_kwargs(data), **fixed)
-
-
 @verification_policy(tolerance={**TORCH, "loss": 3e-2})
 def train_cells(
     cells: xr.Dataset, data: dict[str, Any], network: dict[str, Any], training: dict[str, Any]
 ) -> xr.Dataset:
-    """Train one network per cell; a cell's keys are arguments of :func:`constants`, ``learning_rate`` or ``seed``.
-
-    Returns
-    -------
-    Dataset
-        Over ``cell``: :func:`.networks.summarise`, ``loss`` of the last epoch, and whether training ``diverged``.
-    """
+    """Train one network per cell; a cell's keys are arguments of :func:`constants`, ``learning_rate`` or ``seed``:
+    :func:`.networks.summarise`, ``loss`` of the last epoch, and whether training ``diverged``."""
     images = load(**data)
     varied: dict[str, Any] = {str(k): v for k, v in cells.items() if k != "seed"}
     how = {k: varied.pop(k) for k in ("learning_rate",) if k in varied}

@@ -8,9 +8,9 @@ import xarray as xr
 
 from deepmech.core.estimates import Estimate
 from deepmech.metrics.curvature import curvature
-from deepmech_book.analysis.spring_block import summaries
-from deepmech_book.analysis.spring_block.summaries import NetworkDiagram
+from deepmech_book.spring_block import summaries
 from deepmech_book.spring_block.experiments import TITLES
+from deepmech_book.spring_block.summaries import NetworkDiagram
 
 NOISE, SLOPE = np.array([0.0, 0.1, 0.2, 0.3]), np.array([0.0, 0.5, 1.0])
 #: Curvature falls linearly with noise and slope.
@@ -49,7 +49,8 @@ def test_a_bend_that_tells_accuracy_beats_a_loss_that_does_not_and_the_other_way
     made, other = made.assign(accuracy_train=-made["loss"]), other.assign(accuracy_train=-other["loss"])
     each = "is better in 1 of 2 (a bend), worse in 1 of 2 (loss)."
     words = f"Beside the training loss the bend {each} Beside the training accuracy the bend {each}"
-    assert all(summaries.beside_both({"a_bend": made, "loss": other}, rows) == words for rows in (False, True))
+    both = {"a_bend": made, "loss": other}
+    assert all(summaries.accuracy_falls(both, rows).detail == words for rows in (False, True))
 
 
 @pytest.mark.parametrize("straight", [-0.1, 0.0, 0.12])

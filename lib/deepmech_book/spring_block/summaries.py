@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ import xarray as xr
 
 from deepmech.core.estimates import Estimate, bootstrap, estimate, spearman, stack, two_decimals
 from deepmech.metrics.curvature import curvature
+from deepmech_book.claims.functions import Measurement
 from deepmech_book.sweeps.spring_block.networks import PANELS
 
 N_SHIFTS, N_DRAWS = 201, 300
@@ -28,39 +30,36 @@ Ranks = Callable[[np.ndarray, np.ndarray], np.ndarray]
 class NetworkDiagram:
     """Curvature and test accuracy over ``slope``, one kind of noise (from least to most) and ``seed``.
 
-    Numbers are estimates over seeds, of the networks in ``made``, a finished sweep of :func:`.networks.figure_1` or one
-    like it. A cell with a network that diverged is in none of them; ``left_out`` counts these.
+    Numbers are estimates over seeds, of the networks in ``made``, a diagram of Fig. 1 or one like it. A cell with a
+    network that diverged is in none of them; ``left_out`` counts these.
     """
 
     def __init__(self, made: xr.Dataset) -> None:
         self.noise = next(name for name in PANELS if name in made.dims)
         made = made.sortby(self.noise, ascending=PANELS[self.noise].rising).transpose("seed", "slope", self.noise, ...)
         self.curvature, self.accuracy = made["curvature"].astype(float), made["accuracy"].astype(float)
-        self.usable = (self.curvature.notnull() & self.accuracy.notnull()).all("seed")
-        self.left_out = int((~self.usable).sum())
-        self._cells = self.usable.values
+        self._cells = np.isfinite(self.curvature.values + self.accuracy.values).all(0)
+        self.left_out = int((~self._cells).sum())
         self._made = made
         self._runs = [self._of_usable(one) for one in (self.curvature, self.accuracy)]
 
     def _of_usable(self, one: xr.DataArray) -> np.ndarray:
         """Numbers of networks, (seed, slope, noise); 0 in cells that are left out."""
-        ready: np.ndarray = one.astype(float).transpose("seed", "slope", self.noise).where(self.usable, 0.0).values
-        return ready
+        return np.where(self._cells, one.transpose("seed", "slope", self.noise).values.astype(float), 0.0)
 
     def bends(self, dim: str) -> Estimate:
         """Rank correlation of curvature with its place along ``dim`` (``"slope"``, or the noise from least to most).
 
         For every label of the other; −1 where each step makes the curve less concave.
         """
-        ready = self.curvature.where(self.usable).transpose("seed", ..., dim)
-        where = [np.flatnonzero(row) for row in np.isfinite(ready.values).all(0)]
+        across = dim != self.noise
+        runs, cells = (one.swapaxes(-1, -2) if across else one for one in (self._runs[0], self._cells))
 
         def statistic(c: np.ndarray) -> np.ndarray:
-            rows = [spearman(np.broadcast_to(at, (len(c), len(at))), c[:, i, at]) for i, at in enumerate(where)]
-            return np.stack(rows, -1)
+            return by_row(np.broadcast_to(np.arange(c.shape[-1]), c.shape), c, cells)
 
-        like = ready.isel({"seed": 0, dim: 0}, drop=True)
-        found = bootstrap(statistic, np.nan_to_num(ready.values), n_draws=N_DRAWS)
+        like = self.curvature.isel({"seed": 0, dim: 0}, drop=True)
+        found = bootstrap(statistic, np.ascontiguousarray(runs), n_draws=N_DRAWS)
         return found.map(lambda end: like.copy(data=np.clip(end, -1, 1)))
 
     @property
@@ -138,9 +137,9 @@ class NetworkDiagram:
         return spearman(x[:, self._cells], a[:, self._cells])
 
     def _within_rows(self, x: np.ndarray, a: np.ndarray) -> np.ndarray:
-        rows = [row for row, ok in enumerate(self._cells) if ok.sum() > 2]
-        found = [spearman(x[:, r, self._cells[r]], a[:, r, self._cells[r]]) for r in rows]
-        return np.mean(found, axis=0) if rows else np.full(len(x), np.nan)
+        rows = self._cells.sum(-1) > 2
+        found = by_row(x[:, rows], a[:, rows], self._cells[rows])
+        return np.ascontiguousarray(found.T).mean(0) if rows.any() else np.full(len(x), np.nan)
 
     def _told(self, ranks: Ranks, a: np.ndarray) -> np.ndarray:
         best: np.ndarray = np.minimum.reduce([ranks(away, a) for away in _off_best(a, self._cells)])
@@ -210,15 +209,16 @@ class NetworkDiagram:
 
         Each cell once, in rising order.
         """
-        c, a = (one.where(self.usable).mean("seed", skipna=False) for one in (self.curvature, self.accuracy))
-        found = set()
-        for threshold in thresholds:
-            for kind in (abs(c) <= threshold, abs(c) > threshold):
-                best = a.where(kind)
-                if best.notnull().any():
-                    at = best.isel(best.argmax(["slope", self.noise]))
-                    found.add((float(at["slope"]), float(at[self.noise])))
-        return sorted(found)
+        c = self._runs[0].mean(0)
+        kinds = [kind for t in thresholds for kind in (abs(c) <= t, abs(c) > t) if (kind & self._cells).any()]
+        best = [self._best(kind) for kind in kinds]
+        return sorted({(float(slope), float(noise)) for slope, noise, *_ in best})
+
+    def _best(self, kind: np.ndarray | bool = True) -> tuple[Any, ...]:
+        """Slope, noise, accuracy and curvature of the most accurate cell of a kind."""
+        c, a = (one.mean(0) for one in self._runs)
+        i, j = np.unravel_index(np.where(kind & self._cells, a, -np.inf).argmax(), c.shape)
+        return self.curvature["slope"].values[i], self.curvature[self.noise].values[j], a[i, j], c[i, j]
 
     def _fresh_gains(self, threshold: float, fresh: xr.Dataset) -> Estimate:
         cells = self.champions([threshold])
@@ -245,10 +245,7 @@ class NetworkDiagram:
     @property
     def best_cell(self) -> dict[str, float]:
         """Labels, accuracy and curvature of the most accurate cell."""
-        means = xr.Dataset({"accuracy": self.accuracy, "curvature": self.curvature})
-        means = means.mean("seed", skipna=False).where(self.usable)
-        best = means.isel(means["accuracy"].argmax(["slope", self.noise]))
-        return {str(name): float(best[name]) for name in best.variables}
+        return dict(zip(("slope", self.noise, "accuracy", "curvature"), map(float, self._best()), strict=True))
 
     def summary(self) -> dict[str, str]:
         """Shape against accuracy, the rival, and the best cell, in words."""
@@ -264,6 +261,13 @@ class NetworkDiagram:
             "its cell": f"α = {best['slope']:g}, {self.noise.replace('_', ' ')} {best[self.noise]:g}",
             "its curvature": str(self.best_curvature),
         }
+
+
+def by_row(x: np.ndarray, y: np.ndarray, cells: np.ndarray) -> np.ndarray:
+    """Rank correlations along the last axis, over the ``cells`` of a row that are usable, (draw, row)."""
+    if cells.all():
+        return spearman(x, y)
+    return np.stack([spearman(x[:, row, ok], y[:, row, ok]) for row, ok in enumerate(cells)], -1)
 
 
 def _off_best(accuracy: np.ndarray, usable: np.ndarray) -> list[np.ndarray]:
@@ -292,13 +296,6 @@ def in_a_row(estimates: Mapping[str, Estimate]) -> Estimate:
     """Estimates of numbers or rows of numbers as one, along ``at``, labelled by name and, of a row, its own label.
 
     A null, and the interval of the difference from it, is there where all estimates have one.
-
-    Examples
-    --------
-    >>> row = xr.DataArray([1.0, 2.0], {"slope": [0.0, 0.5]})
-    >>> found = in_a_row({"a": Estimate(row, row - 1, row + 1), "b": Estimate(3.0, 2.0, 4.0)})
-    >>> found.value["at"].values.tolist(), found.low.values.tolist()
-    (['a, slope 0', 'a, slope 0.5', 'b'], [0.0, 1.0, 2.0])
     """
     single: dict[str, Estimate] = {}
     for name, one in estimates.items():
@@ -328,15 +325,20 @@ def is_better(found: Estimate) -> str:
     return "yes" if high < 0 else "no" if low > 0 else "?"
 
 
-def beside_both(made: Mapping[str, xr.Dataset], in_rows: bool = False) -> str:
-    """In which diagrams the bend tells accuracy better than training loss and training accuracy do, in words."""
-    told = []
+def accuracy_falls(diagrams: Mapping[str, xr.Dataset], in_rows: bool = False) -> Measurement:
+    """Rank correlation of accuracy with the size of the curvature, over cells or within rows of every diagram.
+
+    The null is that with the training loss; in words, whether the bend tells accuracy better than training loss and
+    training accuracy do.
+    """
+    made, found, told = {name: NetworkDiagram(one) for name, one in diagrams.items()}, {}, []
     for rival in ("loss", "accuracy_train"):
-        each = {n.replace("_", " "): is_better(NetworkDiagram(d).falls_beside(rival, in_rows)) for n, d in made.items()}
+        found[rival] = {name: one.falls_beside(rival, in_rows) for name, one in made.items()}
+        each = {name.replace("_", " "): is_better(one) for name, one in found[rival].items()}
         named = [[name for name, word in each.items() if word == how] for how in ("yes", "no")]
         better, worse = (f"{len(some)} of {len(each)} ({'; '.join(some) or 'none'})" for some in named)
         told.append(f"Beside the training {rival.split('_')[0]} the bend is better in {better}, worse in {worse}.")
-    return " ".join(told)
+    return Measurement(in_a_row(found["loss"]), detail=" ".join(told))
 
 
 def without_input(made: xr.Dataset) -> xr.Dataset:
@@ -348,11 +350,6 @@ def without_input(made: xr.Dataset) -> xr.Dataset:
 def as_drawn(made: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
     """Diagrams by their titles, those of photographs as the paper draws them: of Fig. S8 the networks twice, with the
     input and from layer 1 on, of Fig. S9 from layer 1 on.
-
-    Parameters
-    ----------
-    made : Dataset by title
-        Of Figs. S8 and S9 as TITLES of the chapter's experiments has them.
     """
     drawn: dict[str, xr.Dataset] = {}
     for title, one in made.items():
@@ -367,13 +364,6 @@ def inside(shape: str, bend: Estimate) -> Estimate:
 
     Concave is above :data:`STRAIGHT`, straight within it, convex below its negative. The interval holds those of all
     :data:`THRESHOLDS`.
-
-    Examples
-    --------
-    >>> print(inside("concave", Estimate(0.2, 0.18, 0.22)))
-    0.15 [0.11, 0.19]
-    >>> print(inside("straight", Estimate(-0.02, -0.03, 0.01)))
-    0.03 [0.00, 0.07]
     """
     value, low, high = bend.value, bend.low, bend.high
     if shape == "straight":

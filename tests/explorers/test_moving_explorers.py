@@ -1,16 +1,16 @@
-"""The chain's explorer on a page without kernel and without network; what holds for every explorer is in
+"""What chain, elastic points and folding ruler show on a page without kernel; what holds for every explorer is in
 test_explorer_page.py."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from explorer_pages import handle_at, numbers, resize, step, tap
+from explorer_pages import handle_at, numbers, resize, simulated, step, tap
 
 from deepmech.metrics.curvature import curvature
+from deepmech.metrics.separability import linearly_separable
 from deepmech.simulators.spring_block import Chain, equilibrium
-from deepmech_book import explorers
+from deepmech_book.explorers.elastic import elastic_page
 
 
 def test_as_many_blocks_as_asked_for(visit: Any, still: Any) -> None:
@@ -79,12 +79,9 @@ def test_diagram_is_computed_anew_for_other_chains(visit: Any, still: Any) -> No
     assert page.locator(".cells .convex").count() < 50  # without friction to the left nothing bends the other way
 
 
-def test_shown_curvature_is_that_of_the_shown_chain(visit: Any, tmp_path: Path) -> None:
+def test_shown_curvature_is_that_of_the_shown_chain(visit: Any, still: Any) -> None:
     """Without noise the running mean has settled on the closed form: what the reader reads is what theory says."""
-    path = explorers.cli_explore(
-        "chain", tmp_path / "quiet.html", show=False, noise=0.0, friction_right=0.05, running=False
-    )
-    page = visit().open(path)
+    page = visit().open(still("chain", noise=0.0, friction_right=0.05))
     step(page, 100)
     rest = equilibrium(Chain(friction_right=0.05, noise=0.0))
     assert numbers(page)["curvature"] == pytest.approx(float(curvature(rest["load_curve"])), abs=2e-3)
@@ -110,3 +107,53 @@ def test_guess_first_then_see(visit: Any, still: Any) -> None:
     word = {"Lazy": "concave", "Balanced": "linear", "Over-noisy": "convex"}[page.inner_text(".state strong")]
     told = page.inner_text(".guess span")
     assert told == ("You guessed right." if word == "convex" else "You guessed convex.")
+
+
+def test_shown_state_is_that_of_the_simulated_points(visit: Any, still: Any) -> None:
+    values = {"inter": 0.9, "n_samples": 6, "seed": 3}
+    page, state = visit().open(still("elastic", **values)), elastic_page.state(**values)
+    for t in (0.5, 1.0, 1.5, 2.0):
+        step(page, 1)
+        x = simulated("elastic", state, [t]).reshape(3, 6, 2)
+        apart = sum(linearly_separable(x[k], x[l]) for k, l in ((0, 1), (0, 2), (1, 2)))
+        assert f"{apart} of 3" in page.inner_text(".state span") and page.locator(".between line").count() == apart
+
+
+def test_as_many_points_as_asked_for(visit: Any, still: Any) -> None:
+    page = visit().open(still("elastic"))
+    for name in ("n_classes", "n_samples"):
+        page.locator(f"input[name={name}]").focus()
+        page.keyboard.press("ArrowRight")
+    assert [g.locator("> *").count() for g in page.locator(".marks g").all()] == [21] * 4
+
+
+def test_stops_far_apart_and_starts_anew(visit: Any, still: Any) -> None:
+    page = visit().open(still("elastic", intra=2.0, inter=-1.0, n_classes=2))
+    step(page, 20)
+    assert "stopped" not in page.inner_text(".state span")
+    step(page, 20)
+    assert page.inner_text(".state span").endswith("; stopped 10⁹ units apart")
+    page.get_by_role("button", name="Start").click()
+    assert numbers(page)["t"] < 10 and page.get_by_role("button", name="Pause").is_visible()
+
+
+def test_shaking_may_change_on_the_way_and_the_pull_may_not(visit: Any, still: Any) -> None:
+    page = visit().open(still("ruler"))
+    step(page, 2)
+    page.locator("input[name=shake_speed]").focus()
+    page.keyboard.press("End")
+    assert page.inner_text(".numbers").startswith("t = 10.0")
+    page.locator("input[name=duration]").focus()
+    page.keyboard.press("End")
+    assert page.inner_text(".numbers").startswith("t = 0.0")
+    assert page.inner_text(".state strong") == "Folded"
+
+
+def test_a_preset_starts_also_after_a_pull_has_ended(visit: Any, still: Any) -> None:
+    page = visit().open(still("ruler"))
+    step(page, 10)
+    assert page.inner_text(".numbers").startswith("t = 40.0")
+    for name in ("Jerked", "Shaken"):
+        page.get_by_role("button", name=name).click()
+        page.wait_for_function("parseFloat(document.querySelector('.numbers').textContent.slice(4)) > 0.5")
+        step(page, 10)
