@@ -48,8 +48,11 @@ def panel(number):
         value = m.value if isinstance(m, Estimate) else m
         if not isinstance(value, xr.DataArray) or not value.ndim or value.size == 1:
             return None
-        one = {value.dims[0]: [number]}
-        return replace(found, measured=m.select(lambda a: a.isel(one)) if isinstance(m, Estimate) else value.isel(one))
+
+        def one(a):  # ends of intervals may have no labels
+            return value.copy(data=a).isel({value.dims[0]: [number]})
+
+        return replace(found, measured=m.select(one) if isinstance(m, Estimate) else one(value))
 
     return broken
 

@@ -198,7 +198,7 @@ def imported(*folders: str) -> set[str]:
 def test_what_is_imported_is_declared_and_what_is_declared_is_used():
     extras = {name: {requirement(line)[0] for line in lines} for name, lines in EXTRAS.items()}
     base = {requirement(line)[0] for line in PROJECT["dependencies"]}
-    library, sweeps = imported("lib/deepmech"), imported("lib/deepmech_book/sweeps", "lib/deepmech_book/analysis")
+    library, sweeps = imported("lib/deepmech"), imported("lib/deepmech_book/sweeps")
     assert library - base - extras["cluster"] == set()
     assert sweeps - base == set()
     assert imported("lib") - base - extras["cluster"] - extras["book"] == set()

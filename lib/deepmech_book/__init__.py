@@ -1,9 +1,9 @@
 """deepmech_book: what only the book needs, on top of the library :mod:`deepmech`.
 
-:mod:`~deepmech_book.sweeps`, what the pages compute; :mod:`~deepmech_book.analysis`, what they measure of it;
-:mod:`~deepmech_book.claims`, the claims and their verdicts;
-:mod:`~deepmech_book.figures`, its pictures; :mod:`~deepmech_book.explorers`, the interactive ones; and
-:mod:`~deepmech_book.build`, which executes the notebooks and builds the site.
+A folder for each chapter, with what its pages measure; :mod:`~deepmech_book.sweeps`, what they compute;
+:mod:`~deepmech_book.claims`, how claims are judged and shown; :mod:`~deepmech_book.figures`, pictures;
+:mod:`~deepmech_book.explorers`, the interactive ones; and :mod:`~deepmech_book.build`, which executes the notebooks and
+builds the site.
 """
 
 RECORD = "application/vnd.deepmech+json"

@@ -15,7 +15,7 @@ from deepmech_book.claims import functions, registry
 BOOK = ROOT / "book"
 TEXTS = {path.stem: path.read_text(encoding="utf-8") for path in sorted(BOOK.glob("*.md"))}
 EXTEND = TEXTS["extend"]
-(COPIED,) = registry._beneath(yaml.safe_load(blocks(EXTEND, "yaml")[0]), (), {"page": "spring_block/straight_chain"})
+(COPIED,) = registry._entries(yaml.safe_load(blocks(EXTEND, "yaml")[0]), {"page": "spring_block/straight_chain"})
 
 
 def rows(text: str) -> dict[str, int]:

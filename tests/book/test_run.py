@@ -23,7 +23,7 @@ from deepmech import over
 from deepmech.sweeps import Sweep
 from deepmech_book.sweeps.shipped import result
 from deepmech_book import figures
-from deepmech_book.claims.entries import Measurement, judged
+from deepmech_book.claims.functions import Measurement, judged
 
 powers = result(Sweep("powers", "deepmech.sweeps.example:powers", {"base": over("base", bases)}, {"highest": highest}))
 display(figures.lines(xr.DataArray([0.0, n], {"x": [0, 1]}, "x"), x="x", alt="A line that rises.", figure="A.3"))

@@ -190,7 +190,7 @@ def test_a_rule_that_came_to_compare_is_a_difference_and_no_error(monkeypatch):
         now.rule.region(None)
 
 
-CLAIM = "from deepmech_book.claims.entries import Measurement, judged\n\njudged('A.3.concave', Measurement({}))"
+CLAIM = "from deepmech_book.claims.functions import Measurement, judged\n\njudged('A.3.concave', Measurement({}))"
 
 
 def test_a_flipped_verdict_stops_the_build_until_it_is_accepted(checkout, monkeypatch, capsys):

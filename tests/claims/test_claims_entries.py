@@ -15,7 +15,8 @@ from deepmech import over
 from deepmech.core.estimates import Estimate, estimate, unknown
 from deepmech_book import RECORD, claims
 from deepmech_book.claims import tables
-from deepmech_book.claims.display import MOST
+from deepmech_book.claims.display import MOST, number, short
+from deepmech_book.claims.functions import by_threshold
 from deepmech_book.claims.rules import FAILS, HOLDS, NOT_TESTABLE, TRIVIAL, UNDECIDED, Rule, judge
 
 NUMBER = st.floats(-10, 10)
@@ -111,7 +112,7 @@ def test_arrays_hold_where_every_element_does_and_one_element_of_the_null_is_eno
     if FAILS in each:
         assert found.verdict == FAILS and each[found.worst] == FAILS
     else:
-        as_good = FAILS not in free if rule.of_curve or rule.kind == "within" else HOLDS in free
+        as_good = FAILS not in free if rule.kind in ("never_rises", "within") else HOLDS in free
         assert found.verdict == (TRIVIAL if as_good else HOLDS)
         if found.verdict == TRIVIAL:
             assert free[found.worst] == HOLDS, "the element that decides is shown"
@@ -234,6 +235,24 @@ def test_a_null_that_does_better_somewhere_decides_before_one_that_cannot_be_tol
     given = {"interval": both, "null": np.array([0.5, 0.8, 0.5]), "better_than_null": True}
     found = judge(rule, np.array([0.5, 0.6, 0.7]), difference=less, **given)
     assert found == (TRIVIAL, "the null does better in 1 of 3", 1)
+
+
+@pytest.mark.parametrize(
+    ("shown", "words"),
+    [
+        (short(-0.9265, (-0.9429, -0.9101), -0.7120), ("−0.93 [−0.94, −0.91]", ["−0.71"])),
+        (short(0.0499, (0.0496, 0.0502), 0.05), ("0.0499 [0.0496, 0.0502]", ["0.0500"])),
+        (short(-0.0608, (-0.124, -0.00327), bars=[0.0])[0], "−0.061 [−0.124, −0.003]"),
+        (short(0.0, (0.0, 0.0), 0.5009, bars=[0.05]), ("0 [0, 0]", ["0.50"])),
+        (short(3206, None, 0.625, 2.5e-6), ("3,200", ["0.62", "2.5·10⁻⁶"])),
+        (short(1.034e-5, (0.992e-5, 1.109e-5), bars=[0.01])[0], "1.0 [1.0, 1.1]·10⁻⁵"),
+        ([number(x) for x in (-0.12345, 84000, 2560.3, 1e-7)], ["−0.1235", "84,000", "2,560", "1e−07"]),
+        (by_threshold("A.S1.jerky", Estimate(0.9, 0.7, 1.1), 0.5, 1.0, 1.5),
+         "With other thresholds: 0.5, fails; 1, undecided; 1.5, holds."),
+    ],
+)  # fmt: skip
+def test_numbers_have_two_digits_and_more_where_they_would_look_like_a_rival_or_a_bar(shown, words):
+    assert shown == words
 
 
 def test_what_was_changed_stands_on_the_card():

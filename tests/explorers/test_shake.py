@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-import pytest
 from explorer_pages import resize, unpacked
 
 from deepmech import simulate
@@ -77,8 +76,3 @@ def test_first_screen_shows_both_at_their_end_and_time_goes_back(visit: Any, sti
     page.get_by_role("button", name="Pause").click()
     for width in (320, 660):
         resize(page, width)
-
-
-def test_a_dropout_that_was_not_trained_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"shake explorer: shake = 0\.1: must be one of 0, 0\.04"):
-        shake_page(shake=0.1)

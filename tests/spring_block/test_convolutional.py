@@ -62,8 +62,9 @@ def a_gain_and_a_loss(level, rng, rival):
 
 @page.pair("A.S2.not_time", usual=0.03)
 def a_gain_by_dropout(level, rng, rival):
-    """The rival: as much is gained without dropout."""
-    return stages(rng, accuracy=(0.9, 0.9 + level[""], 0.9), alone=(0.9, 0.9 + level[""] * rival, 0.9))
+    """Without dropout accuracy falls, or, of the rival, rises as much."""
+    alone = level[""] if rival else -0.05
+    return stages(rng, accuracy=(0.9, 0.9 + level[""], 0.9), alone=(0.9, 0.9 + alone, 0.9))
 
 
 test_claims_hold_where_they_are_true_and_nowhere_else = page.law()

@@ -42,7 +42,7 @@ WAYS = ("dropout", "steps of 0.01, one sample each", "much larger steps")
 @page.pair("A.5a.bends", panels=WAYS, usual=-0.1, told=0.3)
 def three_that_bend(level, rng, rival):
     dropout, single, large = level.values()
-    quiet = dropout if rival else 0.00024
+    quiet = dropout if rival else 0.1
     made = networks(rng, {"small steps": quiet, "dropout": dropout, "large steps": large}, (1.5e-4, 1.5e-4, 1.5e-4))
     return {"made": made, "batches": networks(rng, {10: 0.0, 1: single}, (1.5e-4, 1.5e-4), "batch")}
 
@@ -52,8 +52,8 @@ NOISES = [0.0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.04]
 
 @page.pair("A.5b.noiseless", usual=1 / 8, expected=1 / 8, reach=1e-7)
 def equal_springs(level, rng, rival):
-    """The first spring is as long as the level, the others share the rest."""
-    off = (level[""] - 1 / 8) * np.array([1, *[-1 / 7] * 7])
+    """A spring in the middle is as long as the level, the others share the rest."""
+    off = (level[""] - 1 / 8) * np.insert([-1 / 7] * 7, 3, 1.0)
     moved = xr.DataArray(np.insert(off.cumsum(), 0, 0.0), dims="block")
     free = springs(rng, xr.DataArray([0.0], {"noise": [0.0]}), n_runs=2, scatter=0.0)
     return {"free": free.assign(load_curve=free["load_curve"] - moved)}

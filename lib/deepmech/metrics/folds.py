@@ -323,8 +323,9 @@ class FoldMoments:
         lone = (part.max(0).values == 1) & (in_class > 0)
         lost = in_class * lone * (each[~lone].sum() / in_class[~lone].sum())
         noise = ((each + lost) / in_class.clamp(min=1)).sum() / n
-        inside = within.sum() / n + noise
-        outside = between.sum() / n - noise + (total + lost.sum()) / n**2
+        every = torch.ones_like(within)  # a product adds in the order in which these numbers were first kept
+        inside = every @ within / n + noise
+        outside = every @ between / n - noise + (total + lost.sum()) / n**2
         return float(inside.log() - outside.log()) if outside > 0 else float("nan")
 
     @staticmethod

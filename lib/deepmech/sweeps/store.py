@@ -139,7 +139,9 @@ class Store:
         except FileExistsError:
             raise ValueError(f"{self.path} is no directory, as a store is: name another") from None
         manifest = self.path / "manifest.json"
-        if not manifest.exists() and any(not file.name.startswith(".") for file in self.path.iterdir()):
+        if manifest.exists():
+            self.require_sweep()  # before anything is written into a folder of others
+        elif any(not file.name.startswith(".") for file in self.path.iterdir()):
             raise ValueError(f"{self.path}: no store (files, but no manifest.json): name a new directory")
         lock = FileLock(self.path / ".lock")
         try:

@@ -8,8 +8,8 @@ import xarray as xr
 
 from deepmech.core.estimates import estimate
 from deepmech.metrics.curvature import curvature
-from deepmech_book.analysis.nulls import beside
 from deepmech_book.claims.functions import Measurement, measures
+from deepmech_book.claims.nulls import beside
 from deepmech_book.spring_block.summaries import over_diagrams
 
 CORNERS = xr.Variable("corner", ["no dropout", "much dropout"])

@@ -4,8 +4,8 @@ import numpy as np
 import xarray as xr
 
 from deepmech.metrics.separation import ClassMoments
-from deepmech_book.analysis.nulls import share_beside
 from deepmech_book.claims.functions import Measurement, measures
+from deepmech_book.claims.nulls import share_beside
 from deepmech_book.sweeps.extras.coverage import FORMS, LAWS, SAMPLES, features
 
 

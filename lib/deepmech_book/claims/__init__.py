@@ -1,7 +1,7 @@
 """Room: claims as data. A page hands over runs; a function measures; the verdict follows by the rule in the registry.
 
 ``show("B.3.peak", runs)`` measures a claim by the function marked with its id, and shows what it found, an
-:class:`~deepmech_book.claims.entries.Entry` that carries its record in the notebook's output; the build gathers the
+:class:`~deepmech_book.claims.functions.Entry` that carries its record in the notebook's output; the build gathers the
 records into the scoreboard.
 """
 

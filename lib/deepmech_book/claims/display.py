@@ -1,6 +1,6 @@
 """How a claim looks: a line with its verdict, sentence and number, which unfolds; of many numbers a strip plot.
 
-A claim's numbers come as a record, as :meth:`deepmech_book.claims.entries.Entry.to_json` makes it.
+A claim's numbers come as a record, as :meth:`deepmech_book.claims.functions.Entry.to_json` makes it.
 """
 
 from __future__ import annotations
@@ -148,13 +148,7 @@ def line(record: Record, rule: Rule) -> str:
 
 
 def number(value: float | None) -> str:
-    """Four significant digits, with a true minus sign and commas between thousands; a dash for None.
-
-    Examples
-    --------
-    >>> number(-0.12345), number(84000), number(2560.3), number(1e-7)
-    ('−0.1235', '84,000', '2,560', '1e−07')
-    """
+    """Four significant digits, with a true minus sign and commas between thousands; a dash for None."""
     if value is None:
         return "–"
     digits = f"{value + 0.0:.4g}"  # + 0.0: no sign before zero
@@ -166,21 +160,6 @@ def short(
 ) -> tuple[str, list[str]]:
     """A number with its interval at two significant digits, and its rivals; with more where it would look like one of
     them, or one of its ends like the other or like a bar of the rule.
-
-    Examples
-    --------
-    >>> short(-0.9265, (-0.9429, -0.9101), -0.7120)
-    ('−0.93 [−0.94, −0.91]', ['−0.71'])
-    >>> short(0.0499, (0.0496, 0.0502), 0.05)
-    ('0.0499 [0.0496, 0.0502]', ['0.0500'])
-    >>> short(-0.0608, (-0.124, -0.00327), bars=[0.0])[0]
-    '−0.061 [−0.124, −0.003]'
-    >>> short(0.0, (0.0, 0.0), 0.5009, bars=[0.05])
-    ('0 [0, 0]', ['0.50'])
-    >>> short(3206, None, 0.625, 2.5e-6)
-    ('3,200', ['0.62', '2.5·10⁻⁶'])
-    >>> short(1.034e-5, (0.992e-5, 1.109e-5), bars=[0.01])[0]
-    '1.0 [1.0, 1.1]·10⁻⁵'
     """
     ends = list(interval or ())
     size = max(abs(value), max(ends, default=0.0) - min(ends, default=0.0))

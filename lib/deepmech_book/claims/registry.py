@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from functools import cache
@@ -59,11 +59,14 @@ class Figure(Numbered):
 class Claim(Numbered):
     """One statement that a machine can check; ``page`` is the notebook that measures it.
 
-    ``kind`` is ``check`` where it says no more than that a program obeys its formula, and ``erratum``, which its id
-    says, of errata and remarks of ours; both are counted apart from the papers' claims. ``figure`` is left out where
-    the id begins with it, ``page`` where it is that of the figure. ``answer`` is what the authors could reply where it
-    does not hold, shown beside that verdict. ``history`` says of its rule, null and interval what was chosen when:
-    ``rule first``, ``frozen: commit``, or ``changed date: what; number known``.
+    A page's file says in our words what the paper ``says`` and ``where``, what is measured (``measure``), how the
+    verdict follows (``rule``, see rules.py), and which ``rival``, the null, has to be beaten: it makes the claim
+    trivial by passing the rule itself, or, with ``better_than_null``, by doing as well as the measurement. A ``within``
+    rule compares with ``expected``, where that does not depend on the run. ``kind`` is ``check`` where it says no more
+    than that a program obeys its formula, and ``erratum``, which its id says, of errata and remarks of ours; both are
+    counted apart from the papers' claims. ``figure`` is left out where the id begins with it. ``answer`` is what the
+    authors could reply where it does not hold, shown beside that verdict. ``history`` says of its rule, null and
+    interval what was chosen when: ``rule first``, ``frozen: commit``, or ``changed date: what; number known``.
     ``first_null`` is the null that was exchanged or dropped when it was known that the claim held only trivially.
     ``ours`` are claims that no sentence of a paper makes, counted apart. Pages show a ``main`` claim as a card, the
     others as rows of a table.
@@ -172,17 +175,16 @@ def written(text: str) -> Any:
         raise ValueError(f"cannot be read as YAML ({error})") from None
 
 
-def read(name: str, kind: Any, *headings: str, room: str = __package__, **told: Any) -> list[Any]:
+def read(name: str, kind: Any, room: str = __package__, **told: Any) -> list[Any]:
     """The entries of a registry's file in a room, each with fields of ``kind`` only; lists become tuples.
 
-    Entries stand in a list, or under their ids, where words of :data:`SHORT` are fields, too; a list may stand under
-    headings, which are its fields of these names. ``told`` are fields that all have. A ValueError names the file, and
-    the entry that does not fit.
+    Claims stand under their ids, where words of :data:`SHORT` are fields, too; all else in a list. ``told`` are fields
+    that all have. A ValueError names the file, and the entry that does not fit.
     """
     known = {f.name: f.type for f in fields(kind)}
     place, made = name, []
     try:
-        for entry in _beneath(written(files(room).joinpath(name).read_text(encoding="utf-8")), headings, told):
+        for entry in _entries(written(files(room).joinpath(name).read_text(encoding="utf-8")), told):
             place = f"{name}, {entry.get('id', next(iter(entry.values())))}"
             if strange := sorted(set(entry) - set(known)):
                 raise ValueError(f"unknown field {strange[0]!r}; known: {sorted(known)}")
@@ -194,19 +196,17 @@ def read(name: str, kind: Any, *headings: str, room: str = __package__, **told: 
     return made
 
 
-def _beneath(entries: Any, headings: Sequence[str], told: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The entries beneath their headings, with what the headings say as fields."""
-    if not headings:
-        listed = ({"id": name, **entry} for name, entry in entries.items()) if isinstance(entries, dict) else entries
-        for one in listed:
-            entry = {SHORT.get(word, word): said for word, said in {**one, **told}.items()}
-            rows = entry.pop("rows", ())
-            yield entry
-            like = {word: said for word, said in entry.items() if word not in ALONE}
-            yield from ({**like, **row, "family": entry["id"]} for row in _beneath(rows, (), {}))
-    else:
-        for heading, inside in entries.items():
-            yield from _beneath(inside, headings[1:], {**told, headings[0]: heading})
+def _entries(listed: Any, told: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Entries, and behind each its rows, with the fields that they take over."""
+    if not isinstance(listed, dict):
+        yield from ({**one, **told} for one in listed)
+        return
+    for name, one in listed.items():
+        entry = {"id": name} | {SHORT.get(word, word): said for word, said in {**one, **told}.items()}
+        rows = entry.pop("rows", {})
+        yield entry
+        like = {word: said for word, said in entry.items() if word not in ALONE}
+        yield from ({**like, **row, "family": name} for row in _entries(rows, {}))
 
 
 def by_id(items: list[Any]) -> Mapping[str, Any]:
@@ -225,14 +225,12 @@ def figures() -> Mapping[str, Figure]:
 
 @cache
 def claims() -> Mapping[str, Claim]:
-    """All claims by id, figure by figure: those of ``claims_*.yml``, and of chapters' folders."""
-    rooms = {__package__: "claims_", **{f"{__package__.rpartition('.')[0]}.{chapter}": "" for chapter in CHAPTERS}}
-    found = []
-    for room, begin in rooms.items():
-        names = sorted(e.name for e in files(room).iterdir() if e.name.startswith(begin) and e.name.endswith(".yml"))
-        for name in names:
-            page = {} if begin else {"page": f"{room.rpartition('.')[2]}/{name.removesuffix('.yml')}"}
-            found += read(name, Claim, room=room, **page)
+    """All claims by id, figure by figure, each page's in a file of its chapter's folder."""
+    found, house = [], __package__.rpartition(".")[0]
+    for chapter in CHAPTERS:
+        pages = (e.name.removesuffix(".yml") for e in files(f"{house}.{chapter}").iterdir() if e.name.endswith(".yml"))
+        for page in sorted(pages):
+            found += read(f"{page}.yml", Claim, f"{house}.{chapter}", page=f"{chapter}/{page}")
     order = list(figures())
     return by_id(sorted(found, key=lambda claim: order.index(claim.figure)))
 
@@ -261,8 +259,3 @@ def errata() -> Mapping[str, Erratum]:
 def sections() -> Mapping[str, Section]:
     """All sections by id, in the papers' order."""
     return by_id(read("sections.yml", Section))
-
-
-def ours() -> list[Claim]:
-    """The claims of the registry that no sentence of a paper makes: consequences that this book draws, no errata."""
-    return [c for c in claims().values() if c.ours]

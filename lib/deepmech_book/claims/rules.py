@@ -56,11 +56,6 @@ class Rule:
         return {self.kind: self.value, **relative, **({"slack": self.slack} if self.slack else {})}
 
     @property
-    def of_curve(self) -> bool:
-        """Whether the rule speaks of the steps of a curve and not of numbers."""
-        return self.kind == "never_rises"
-
-    @property
     def direction(self) -> int:
         """+1 where more is better, -1 where less is, 0 where the region has two sides."""
         return {"above": 1, "at_least": 1, "below": -1, "at_most": -1}.get(self.kind, 0)
@@ -82,8 +77,6 @@ class Rule:
 
     def region(self, expected: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """Lower and upper end of the region, as arrays of the expected value's shape or as scalars."""
-        low: Any = -np.inf
-        high: Any = np.inf
         if self.kind == "within":
             if expected is None:
                 raise ValueError(f"the rule '{self.words}' needs an expected value")
@@ -91,10 +84,8 @@ class Rule:
             low, high = expected - reach, expected + reach
         elif self.kind == "between":
             low, high = self.value
-        elif self.kind in ("above", "at_least"):
-            low = self.value
         else:
-            high = self.value
+            low, high = (self.value, np.inf) if self.direction > 0 else (-np.inf, self.value)
         return np.asarray(low, float) - self.slack, np.asarray(high, float) + self.slack
 
     def inside(self, numbers: np.ndarray, expected: np.ndarray | None) -> np.ndarray:
@@ -167,7 +158,7 @@ def judge(
     else:
         trivial = rule.inside(null, expected)
     trivial = np.broadcast_to(trivial, measured.shape).ravel()[order]
-    if trivial.all() if rule.of_curve or rule.kind == "within" else trivial.any():
+    if trivial.all() if rule.kind in ("never_rises", "within") else trivial.any():
         return Judgement(TRIVIAL, f"the null does as well{_share(trivial)}", int(order[np.argmax(trivial)]))
     return Judgement(HOLDS, "", int(order[np.argmin(trivial)]))  # of a curve, a point that its null does not share
 

@@ -226,47 +226,37 @@ def scoreboard_rows(records: Iterable[Record]) -> list[dict[str, Any]]:
     ``family`` is the claim on whose card it stands, its own id where it is no row of another.
     ``low`` and ``high`` are the ends of the interval, ``less_null_low`` and ``less_null_high`` those of measured less
     null, and ``criterion`` is the rule as the registry writes it; what was not measured is None, and ``untestable``
-    says that a number lacks the interval that it takes to judge it. A ValueError if a
-    verdict does not follow from its row.
+    says that a number lacks the interval that it takes to judge it. A ValueError if a verdict does not follow from its
+    row.
     """
     found, rows = claim_records(records), []
     for c in registry.claims().values():
-        told = {"family": c.head, "paper": c.paper, "figure": c.figure}
-        told |= {"statement": c.statement, "page": c.page, "kind": c.kind}
-        told |= {"history": "; ".join(c.history)}
         r = found.get(c.id, {"verdict": ABSENT, "rule": c.rule.words})
-        (low, high), (less, more) = (r.get(name) or (None, None) for name in ("interval", "difference"))
-        measured = {name: r.get(name) for name in ("verdict", "measured", "null", "rule", "seeds", "profile")}
-        measured |= {name: r.get(name) for name in ("first_null", "first_verdict")}
-        rest = {"low": low, "high": high, "reason": r.get("reason"), "answer": c.answered(r["verdict"])}
-        judged = {"expected": r.get("expected"), "less_null_low": less, "less_null_high": more,
-                  "untestable": r["verdict"] == NOT_TESTABLE,
-                  "criterion": c.rule.to_json(), "better_than_null": c.better_than_null}  # fmt: skip
-        rows.append({"claim": c.id, **told, **measured, **rest, **judged})
+        row: dict[str, Any] = {"claim": c.id, "family": c.head}
+        row |= {name: getattr(c, name) for name in ("paper", "figure", "statement", "page", "kind")}
+        row["history"] = "; ".join(c.history)
+        names = ("verdict", "measured", "null", "rule", "seeds", "profile", "first_null", "first_verdict")
+        row |= {name: r.get(name) for name in names}
+        row["low"], row["high"] = r.get("interval") or (None, None)
+        row |= {"reason": r.get("reason"), "answer": c.answered(r["verdict"]), "expected": r.get("expected")}
+        row["less_null_low"], row["less_null_high"] = r.get("difference") or (None, None)
+        row |= {"untestable": r["verdict"] == NOT_TESTABLE, "criterion": c.rule.to_json()}
+        rows.append(row | {"better_than_null": c.better_than_null})
         if c.id in found and (verdict := verdict_of(rows[-1])) != r["verdict"]:
             raise ValueError(f"claim {c.id}: its row of the scoreboard says {verdict!r}, its page {r['verdict']!r}")
     return rows
 
 
 def verdict_of(row: Mapping[str, Any]) -> str:
-    """The verdict that follows from the numbers of one row of the scoreboard, and from nothing else.
-
-    Examples
-    --------
-    >>> numbers = {"measured": 0.3, "low": 0.1, "high": 0.5, "null": 0.2, "less_null_low": -0.1, "less_null_high": 0.3}
-    >>> verdict_of({**numbers, "expected": None, "criterion": {"above": 0}, "better_than_null": True})
-    'undecided'
-    """
+    """The verdict that follows from the numbers of one row of the scoreboard, and from nothing else."""
     if row["measured"] is None or row.get("untestable"):
         return NOT_TESTABLE
-    ends = (("low", "high"), ("less_null_low", "less_null_high"))
-    interval, difference = (
-        None if row[low] is None else (np.array(row[low]), np.array(row[high])) for low, high in ends
-    )
-    expected, null = (None if row[name] is None else np.array(row[name]) for name in ("expected", "null"))
+    names = ("measured", "expected", "null", "low", "high", "less_null_low", "less_null_high")
+    x: dict[str, Any] = {name: None if row[name] is None else np.array(row[name]) for name in names}
     return judge(
-        Rule.parse(row["criterion"]), np.array(row["measured"]), expected=expected, interval=interval, null=null,
-        better_than_null=row["better_than_null"], difference=difference,
+        Rule.parse(row["criterion"]), x["measured"], expected=x["expected"], null=x["null"],
+        interval=None if x["low"] is None else (x["low"], x["high"]), better_than_null=row["better_than_null"],
+        difference=None if x["less_null_low"] is None else (x["less_null_low"], x["less_null_high"]),
     ).verdict  # fmt: skip
 
 
@@ -279,7 +269,7 @@ def csv_text(rows: Iterable[Record]) -> str:
 def scoreboard_markdown(records: Iterable[Record], profile: str, pages: Pages) -> str:
     """The scoreboard: a chart and a count of verdicts, then paper by paper and figure by figure a fold of claims."""
     found, claims = claim_records(records), registry.claims()
-    own = {c.id for c in registry.ours()}
+    own = {c.id for c in claims.values() if c.ours}
     every, checks, asides = (
         [r for name, r in found.items() if claims[name].kind == kind] for kind in ("claim", "check", "erratum")
     )

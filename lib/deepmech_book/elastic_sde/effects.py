@@ -6,7 +6,7 @@ import xarray as xr
 
 from deepmech.core.estimates import estimate, stack
 from deepmech.metrics import elasticity
-from deepmech_book.analysis import nulls
+from deepmech_book.claims import nulls
 from deepmech_book.claims.functions import Measurement, measures
 from deepmech_book.elastic_sde import panels, readings
 from deepmech_book.elastic_sde.readings import mean_norm, start_and_end

@@ -58,11 +58,6 @@ export class Player extends View {
     return this.run;
   }
 
-  /** Whether the reader asked for less motion. */
-  get calm() {
-    return matchMedia("(prefers-reduced-motion: reduce)").matches;
-  }
-
   /** The random numbers of this seed and purpose. */
   normals(purpose) {
     return new Normals(this.model.get("noise_keys")[this.model.get("seed")], purpose);

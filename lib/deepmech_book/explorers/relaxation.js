@@ -96,9 +96,9 @@ class Explorer extends StoredView {
   /** The dots go through the record, as many frames to each of its decades; where little motion is wanted, at once. */
   start() {
     if (this.frame) return this.stop();
-    const begun = performance.now(), calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const begun = performance.now();
     const tick = (now) => {
-      this.progress = calm ? 1 : Math.min(1, (now - begun) / 1000 / WALK);
+      this.progress = this.calm ? 1 : Math.min(1, (now - begun) / 1000 / WALK);
       this.drawWeights();
       if (this.progress === 1) this.stop();
       else this.frame = requestAnimationFrame(tick);

@@ -70,6 +70,11 @@ export class View {
     this.root.dataset.width = this.width;
   }
 
+  /** Whether the reader asked for less motion. */
+  get calm() {
+    return matchMedia("(prefers-reduced-motion: reduce)").matches;
+  }
+
   get parameters() {
     return Object.fromEntries(this.watched.map((name) => [name, this.model.get(name)]));
   }

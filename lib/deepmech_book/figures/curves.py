@@ -40,8 +40,6 @@ _DASHED: dict[str, Any] = {"lw": 1.5, "linestyle": style.DASHES}
 class CurveStyle:
     """How :func:`lines` draws its curves, in which panels, and what stands beside them.
 
-    Parameters
-    ----------
     points : bool
         False draws curves only, for what is computed and not sampled.
     band_of_theory : bool
@@ -108,8 +106,6 @@ def lines(
     A single panel names its curves at their right ends, several share one legend below them. One panel and two side by
     side are narrow, for phones.
 
-    Parameters
-    ----------
     data : DataArray, dims (x[, by][, panel]), or mapping from a panel's title to such an array without panel
         Panels of a mapping may have different labels along ``x`` and ``by``. NaN leaves gaps.
     theory : as ``data``, optional
@@ -124,17 +120,8 @@ def lines(
     **how
         Fields of :class:`CurveStyle`.
 
-    Raises
-    ------
     ValueError
         If dimensions, labels or ``log`` do not fit, or ``band_of_theory`` lacks its theory or its interval.
-
-    Examples
-    --------
-    >>> curve = xr.DataArray([1.0, 2.0, 4.0], {"t": [0, 1, 2]}, "t", attrs={"long_name": "length", "units": "m"})
-    >>> fig = lines({"slow": curve, "fast": 2 * curve}, x="t", fig=Figure())
-    >>> [(ax.get_title(loc="left"), ax.get_ylabel()) for ax in fig.axes]
-    [('slow', 'length (m)'), ('fast', '')]
     """
     look = CurveStyle(**how)
     if look.band_of_theory and (theory is None or interval is None):
@@ -303,8 +290,6 @@ def trajectories(
 
     Panels of a row have one scale.
 
-    Parameters
-    ----------
     load : DataArray, dims (layer, time[, panel])
     panel : str, optional
         Dimension of which every value has its own panel, side by side; the values are the titles.
@@ -315,8 +300,6 @@ def trajectories(
     x_label, y_label : str or None
         Names of the axes; those of the array with None.
 
-    Raises
-    ------
     ValueError
         If dimensions do not fit.
     """

@@ -38,8 +38,6 @@ def heat(
 
     All numbers have the same decimals, which give the largest two digits.
 
-    Parameters
-    ----------
     values : DataArray, dims (x, y)
         Labels of both dimensions must rise; what is not finite is left blank.
     label : str
@@ -49,8 +47,6 @@ def heat(
     boundary : (x values, y values), optional
         A curve in data coordinates, such as a closed-form phase boundary, dashed and named ``boundary_label``.
 
-    Raises
-    ------
     ValueError
         If dimensions do not fit, labels do not rise, or nothing is finite.
     """
@@ -113,8 +109,6 @@ def slices(
 ) -> Figure:
     """Planes of values on one logarithmic shading, a contour every factor of ten, one panel per value of ``panel``.
 
-    Parameters
-    ----------
     values : DataArray, dims (panel, x, y)
         What lies outside ``limits`` is shaded as the nearer end.
     limits : (low, high), both > 0
@@ -125,8 +119,6 @@ def slices(
     columns : int
         Panels side by side.
 
-    Raises
-    ------
     ValueError
         If dimensions or limits do not fit.
     """
@@ -181,8 +173,6 @@ def images(
     Every column of a panel has a grey scale of its own, from its smallest to its largest number: images of one column
     may be compared with one another, images of different columns in their pattern only.
 
-    Parameters
-    ----------
     maps : DataArray, dims ([panel,] y, x, row, column)
         Rows and columns of an image are counted from its upper left corner.
     x, y : str
@@ -192,8 +182,6 @@ def images(
     x_label : str or None
         Name of the abscissa; that of the array with None.
 
-    Raises
-    ------
     ValueError
         If dimensions do not fit, or a number is not finite.
     """

@@ -55,8 +55,6 @@ def scatter(
 ) -> Figure:
     """Points (x, y) of equally labelled arrays, optionally coloured by a third, with their rank correlation in words.
 
-    Parameters
-    ----------
     x, y, colour : DataArray
         The same dimensions and labels. Words in ``colour`` name kinds of points: each gets a colour, a mark and
         a line in a legend titled ``colour_label``.
@@ -64,8 +62,6 @@ def scatter(
         Spearman's rank correlation of x and y, as computed by the caller, or of what ``rank_label`` says, which
         stands before it.
 
-    Raises
-    ------
     ValueError
         If dimensions do not fit, or there are more kinds than can be told apart.
     """
@@ -106,8 +102,6 @@ def dots(
 
     The picture is narrow, and long labels take two lines, so that a phone shows the dots beside them.
 
-    Parameters
-    ----------
     data : DataArray, dims (row[, by])
         What is not finite is left out.
     interval : (low, high), each with the dims of ``data``, optional
@@ -115,8 +109,6 @@ def dots(
     level : float, optional
         A vertical reference line.
 
-    Raises
-    ------
     ValueError
         If dimensions or labels do not fit, or there are more series than can be told apart.
     """
@@ -166,8 +158,6 @@ def clouds(
 ) -> Figure:
     """Points coloured by group in the plane of two coordinates, one panel per value of ``panel``, equal scales.
 
-    Parameters
-    ----------
     points : DataArray, dims (panel, point, axes)
         ``axes`` has two values.
     group : DataArray, dims (panel, point)
@@ -176,8 +166,6 @@ def clouds(
     x_label, y_label : str, optional
         Names of the axes; without them the labels along ``axes``.
 
-    Raises
-    ------
     ValueError
         If dimensions, labels or groups do not fit.
     """

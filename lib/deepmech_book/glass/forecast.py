@@ -11,10 +11,10 @@ import xarray as xr
 
 from deepmech.core.estimates import Estimate, estimate, leave_one_out, stack
 from deepmech.metrics.relaxation import decorrelation_time
-from deepmech_book.analysis.nulls import beside
 from deepmech_book.claims import functions, registry
 from deepmech_book.claims.display import short
 from deepmech_book.claims.functions import Measurement, measures
+from deepmech_book.claims.nulls import beside
 from deepmech_book.glass import ageing
 from deepmech_book.sweeps.glass.walks import PAPER_WINDOW
 

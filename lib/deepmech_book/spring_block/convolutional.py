@@ -11,8 +11,8 @@ import xarray as xr
 from deepmech.core.estimates import estimate
 from deepmech.metrics.curvature import curvature
 from deepmech.sweeps import sweep_of
-from deepmech_book.analysis.nulls import beside
 from deepmech_book.claims.functions import Measurement, measures
+from deepmech_book.claims.nulls import beside
 from deepmech_book.spring_block.summaries import inside
 from deepmech_book.spring_block.words import said
 from deepmech_book.sweeps.spring_block.convolutional import STAGES

@@ -1,8 +1,8 @@
 """Fig. 1(c) layer by layer; what its panel shares with the others of Fig. 1 is judged on the page noise_diagrams."""
 
 from deepmech.metrics.curvature import curvature
-from deepmech_book.analysis.nulls import beside_others
 from deepmech_book.claims.functions import Measurement, measures
+from deepmech_book.claims.nulls import beside_others
 from deepmech_book.spring_block.words import SEPARATION, said
 
 # --- pictures

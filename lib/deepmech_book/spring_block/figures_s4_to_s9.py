@@ -10,8 +10,8 @@ import xarray as xr
 from deepmech.core.estimates import estimate, leave_one_out, rank_correlation, stack
 from deepmech.metrics.curvature import curvature
 from deepmech.metrics.separation import separation_ceiling
-from deepmech_book.analysis.nulls import beside_others
 from deepmech_book.claims.functions import Measurement, measures
+from deepmech_book.claims.nulls import beside_others
 from deepmech_book.spring_block import summaries
 from deepmech_book.spring_block.printed import beside_best_epoch
 from deepmech_book.spring_block.summaries import (

@@ -9,8 +9,8 @@ import xarray as xr
 
 from deepmech.core.estimates import estimate, stack
 from deepmech.metrics.curvature import curvature, steps
-from deepmech_book.analysis.nulls import beside_others
 from deepmech_book.claims.functions import Measurement, measures
+from deepmech_book.claims.nulls import beside_others
 from deepmech_book.spring_block.chains import mean_step
 from deepmech_book.spring_block.words import said
 from deepmech_book.sweeps.spring_block.networks import PANELS

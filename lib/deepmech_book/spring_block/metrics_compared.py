@@ -5,8 +5,8 @@ noisy, and "untrained") and ``seed``.
 """
 
 from deepmech.core.estimates import estimate, rank_correlation, spearman
-from deepmech_book.analysis.nulls import beside, made_beside
 from deepmech_book.claims.functions import Measurement, measures
+from deepmech_book.claims.nulls import beside, made_beside
 from deepmech_book.spring_block.summaries import NetworkDiagram
 from deepmech_book.spring_block.words import said
 

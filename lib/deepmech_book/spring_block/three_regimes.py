@@ -12,8 +12,8 @@ import xarray as xr
 
 from deepmech.core.labels import over
 from deepmech.simulators.spring_block import Chain, averaged, simulate
-from deepmech_book.analysis.nulls import beside
 from deepmech_book.claims.functions import Measurement, measures
+from deepmech_book.claims.nulls import beside
 from deepmech_book.spring_block.chains import REGIMES
 
 TITLES = ["(b) lazy", "(c) balanced", "(d) over-noisy"]

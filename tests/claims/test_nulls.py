@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from deepmech_book.analysis.nulls import beside, beside_others, made_beside, share_beside
+from deepmech_book.claims.nulls import beside, beside_others, made_beside, share_beside
 
 RNG = np.random.default_rng(0)
 
