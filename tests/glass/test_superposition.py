@@ -77,7 +77,7 @@ def leaving(phase, above, below, rng):
     return shaped(phase, FREE + size * bump)
 
 
-@page.pair("C.A6.under_leaves", usual=0.04)
+@page.pair("C.A6.under_leaves", usual=0.04, told=0.12)
 def one_above_and_one_below(level, rng, rival):
     other = leaving("regularised", 0.1, level[""] if rival else 0.0, rng)
     return {"runs": {"underparameterised": leaving("underparameterised", 0.1, level[""], rng), "regularised": other}}
