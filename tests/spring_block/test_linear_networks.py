@@ -39,7 +39,7 @@ def unequal_steps(level, rng, rival):
 WAYS = ("dropout", "steps of 0.01, one sample each", "much larger steps")
 
 
-@page.pair("A.5a.bends", panels=WAYS, usual=-0.1, told=0.3)
+@page.pair("A.5a.bends", panels=WAYS, usual=-0.1, told=0.08)
 def three_that_bend(level, rng, rival):
     dropout, single, large = level.values()
     quiet = dropout if rival else 0.1
