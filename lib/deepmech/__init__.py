@@ -1,11 +1,11 @@
 """deepmech: simulators, trainers and metrics for the mechanics of feature learning.
 
-Rooms, physics first: :mod:`~deepmech.simulators`, :mod:`~deepmech.trainers`, :mod:`~deepmech.metrics`,
+Packages, physics first: :mod:`~deepmech.simulators`, :mod:`~deepmech.trainers`, :mod:`~deepmech.metrics`,
 :mod:`~deepmech.data`; then :mod:`~deepmech.sweeps`, which carries them over grids; and :mod:`~deepmech.core`, which all
 of them may use. The book about them is another package, :mod:`deepmech_book`.
 
 What most users need can be taken from here: ``from deepmech import over, train, MLP, Training``. A name is imported
-from its room when it is first asked for, so that ``import deepmech`` itself costs nothing; type
+from its package when it is first asked for, so that ``import deepmech`` itself costs nothing; type
 checkers read the first list below, Python the second.
 """
 

@@ -72,9 +72,9 @@ def spec(phase):
     return json.dumps(walks.standard(phase, "digits").to_json())
 
 
-def slide_time(speed, window=1, level=0.9):
-    """Steps after which the mean overlap of weights that only slide is ``level``, in a window of :data:`CHI`."""
-    return SIGMA / CHI[window] / (np.sqrt(2) * erfinv(level) * speed)
+def slide_time(speed, window=1):
+    """Steps after which the mean overlap of weights that only slide is 0.9, in a window of :data:`CHI`."""
+    return SIGMA / CHI[window] / (np.sqrt(2) * erfinv(0.9) * speed)
 
 
 def trained(power: float, end: float = 1e7, rng=None) -> xr.Dataset:

@@ -11,7 +11,7 @@ from playwright.sync_api import TimeoutError
 from deepmech.simulators import folding_ruler, spring_block
 from deepmech_book.explorers.chain import chain_of
 from deepmech_book.explorers.elastic import START_SPREAD, corners, model_of
-from deepmech_book.explorers.ruler import DT, specs_of
+from deepmech_book.explorers.ruler import specs_of
 from deepmech_book.explorers.training import library_run
 from elastic_euler import euler
 
@@ -89,7 +89,7 @@ def simulated(kind: str, s: dict[str, Any], times: Sequence[float] = ()) -> np.n
         run = spring_block.simulate(chain_of(s), t_end=times[-1], record=np.array(times), seed=s["seed"])
         return run.position.isel(run=0).transpose("time", "block").values
     if kind == "ruler":
-        run = folding_ruler.simulate(*specs_of(s), dt=DT, n_frames=3, seed=s["seed"])
+        run = folding_ruler.simulate(*specs_of(s), dt=0.02, n_frames=3, seed=s["seed"])
         return run.position.isel(run=0).transpose("frame", "node").values
     start, n = corners(s["n_classes"]), s["n_samples"]
     points = euler(model_of(s), [*times], start, 0.01, n, start_spread=START_SPREAD, seed=s["seed"])

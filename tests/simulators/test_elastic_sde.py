@@ -32,8 +32,8 @@ EFFECTS = {
 }
 
 
-def start_of(k, p, key=0):
-    return Stream.of("test elastic", k, p, key).normal("start", 0, (k, p))
+def start_of(k, p):
+    return Stream.of("test elastic", k, p, 0).normal("start", 0, (k, p))
 
 
 @pytest.mark.parametrize("effects", EFFECTS)

@@ -191,11 +191,11 @@ def test_frames_are_independent_of_one_another_and_of_the_schedule():
     assert longer["square"].sel(waiting=5).notnull().all()
 
 
-def silent_bent(n=64):
+def silent_bent():
     """Positive inputs and negative first weights: nothing ever passes, so the loss is that of the weights alone."""
     stream = Stream.of("silent", 0)
-    x = 1 + stream.uniform("x", 0, (n, 3))
-    return x, np.where(stream.uniform("y", 0, n) > 0.5, 1.0, -1.0)
+    x = 1 + stream.uniform("x", 0, (64, 3))
+    return x, np.where(stream.uniform("y", 0, 64) > 0.5, 1.0, -1.0)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "mixed"])

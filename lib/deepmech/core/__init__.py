@@ -1,1 +1,1 @@
-"""What every room may use: labels, specs and checks, random streams, intervals, provenance."""
+"""What every package may use: labels, specs and checks, random streams, intervals, provenance."""

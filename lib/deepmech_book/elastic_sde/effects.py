@@ -205,11 +205,11 @@ def norm(networks):
     return Measurement(readings.over_groups(networks, norm_against_line))
 
 
-def window_sensitivity(result, at, model="L-program"):
+def window_sensitivity(result, at):
     """Logarithm of how much further α̂ with a window of 191 is from that with 551 in the L-model than in the I-model."""
-    narrow, trend = (readings.estimate(result, one, ("I", model))["intra"] for one in (191, 551))
+    narrow, trend = (readings.estimate(result, one, ("I", "L-program"))["intra"] for one in (191, 551))
     size = rms((narrow - trend).isel(time=at))
-    ratio = xr.apply_ufunc(np.log, size.sel(model=model, drop=True) / size.sel(model="I", drop=True))
+    ratio = xr.apply_ufunc(np.log, size.sel(model="L-program", drop=True) / size.sel(model="I", drop=True))
     return ratio.stack(set=["per_class", "first_seed"]).drop_vars(["per_class", "first_seed", "set"])
 
 

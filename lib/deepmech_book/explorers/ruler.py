@@ -30,8 +30,6 @@ PRESETS: dict[str, dict[str, Any]] = {
 RULER = Ruler()
 EXTENSION = 0.6
 """Mean extension at the end of a pull."""
-DT = 0.02
-"""Time step of the browser."""
 
 
 def derived_state(values: dict[str, Any]) -> dict[str, Any]:
