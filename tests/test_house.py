@@ -195,6 +195,12 @@ def imported(*folders: str) -> set[str]:
     return {PACKAGE.get(name, name.lower().replace("_", "-")) for name in tops}
 
 
+def test_every_package_has_a_layer():
+    contracts = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    packages = {f"{one.parent.parent.name}.{one.parent.name}" for one in (ROOT / "lib").glob("*/*/__init__.py")}
+    assert not {name for name in packages if not re.search(rf"\b{name}\b(?!\.)", contracts)}
+
+
 def test_what_is_imported_is_declared_and_what_is_declared_is_used():
     extras = {name: {requirement(line)[0] for line in lines} for name, lines in EXTRAS.items()}
     base = {requirement(line)[0] for line in PROJECT["dependencies"]}
