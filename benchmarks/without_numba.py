@@ -14,6 +14,11 @@ from typing import Any
 import numpy as np
 
 
+class _NoCache:
+    def __init__(self, function: Any) -> None:
+        self._cache_file = types.SimpleNamespace()
+
+
 def install(always: bool = False) -> bool:
     """Put stand-ins in numba's place if it is missing (or ``always``); returns whether that was so."""
     if isinstance(sys.modules.get("numba"), _Anything):
@@ -21,7 +26,7 @@ def install(always: bool = False) -> bool:
     if not always and importlib.util.find_spec("numba") is not None:
         return False
     names = (
-        "numba numba.core numba.core.config numba.core.cgutils numba.core.event numba.extending numba.np "
+        "numba numba.core numba.core.caching numba.core.config numba.core.cgutils numba.extending numba.np "
         "numba.np.arrayobj numba.types"
     )
     for name in (*names.split(), "llvmlite", "llvmlite.ir"):
@@ -33,7 +38,7 @@ def install(always: bool = False) -> bool:
     numba: Any = sys.modules["numba"]
     numba.njit = lambda *found, **options: found[0] if found else (lambda function: function)
     numba.prange = range
-    sys.modules["numba.core.event"].Listener = object  # type: ignore[attr-defined]
+    sys.modules["numba.core.caching"].FunctionCache = _NoCache  # type: ignore[attr-defined]
     sys.modules["numba.extending"].intrinsic = lambda *found, **how: found[0] if found else (lambda function: function)  # type: ignore[attr-defined]
     from deepmech.core import random
 

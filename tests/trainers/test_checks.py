@@ -62,7 +62,7 @@ FAULTS = [
     ({"x_test": [[1.0], [1.0, 2.0]]}, "x_test.*real numbers"),
     ({"x_test": np.tile(X_TEST, 2)}, r"x_train has samples of shape \(4,\), data\.x_test \(8,\): must be equal"),
     ({"n_classes": 1, "y_train": Y * 0, "y_test": Y * 0}, r"data\.n_classes = 1: must be .* at least 2"),
-    ({"n_classes": 3.5}, r"data\.n_classes = 3\.5: must be a whole number"),
+    ({"n_classes": 3.0}, r"data\.n_classes = 3\.0: must be a whole number"),
     ({"y_train": Y * 0}, r"data\.y_train: all .* labels are 0: must be of at least two classes"),
     ({"y": (SIGN > 0) * 1.0}, r"y.*neither -1 nor 1, the first at sample \d+: 0.0; np.where"),
     ({"y": with_one(SIGN, 3, np.nan)}, "y.*1 of 30 numbers are not finite, the first at sample 3: nan"),

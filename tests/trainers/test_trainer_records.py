@@ -58,7 +58,7 @@ VERBS = {
     }),
 }  # fmt: skip
 #: Of these only the last digits, or nothing, depend.
-SAME = {"engine", "threads", "device", "ensemble_size", "more", "arguments", "layers"}
+SAME = {"engine", "threads", "device", "ensemble_size", "keep_models", "more", "arguments", "layers"}
 CHANGES = [(verb, name) for verb, (_, _, others) in VERBS.items() for name in others]
 
 

@@ -76,33 +76,24 @@ def check_bool(what: str, value: Any) -> None:
 
 
 def check_int(what: str, value: Any, least: int = 1, most: int | None = None, allowed: str | None = None) -> int:
-    """``value`` as an int: a whole number of any type, also one with a decimal point, but no boolean.
+    """``value`` as an int: of any integer type, but neither a boolean nor a number with a decimal point.
 
     Examples
     --------
-    >>> check_int("window", np.int16(5)), check_int("window", 5.0)
-    (5, 5)
-    >>> check_int("window", 5.5)
+    >>> check_int("window", np.int16(5))
+    5
+    >>> check_int("window", 5.0)
     Traceback (most recent call last):
-    ValueError: window = 5.5: must be a whole number of at least 1
+    ValueError: window = 5.0: must be a whole number (an int) of at least 1
     """
-    number = None
-    if not isinstance(value, bool | np.bool_):
-        try:
-            number = operator.index(value)
-        except TypeError:
-            number = int(value) if is_real(value) and float(value).is_integer() else None
+    try:
+        number = None if isinstance(value, bool | np.bool_) else operator.index(value)
+    except TypeError:
+        number = None
     if number is None or number < least or (most is not None and number > most):
         bounds = f"of at least {least}" if most is None else f"from {least} to {most}"
-        raise_invalid(what, value, allowed or f"a whole number {bounds}")
+        raise_invalid(what, value, allowed or f"a whole number (an int) {bounds}")
     return number
-
-
-def is_whole(values: np.ndarray) -> bool:
-    """Whether all are whole numbers; as floats such as those can tell from their neighbours."""
-    if values.dtype.kind == "f":
-        return bool(np.all((values == np.round(values)) & (np.abs(values) < 2**53)))
-    return values.dtype.kind in "iu"
 
 
 def check_ints(
@@ -116,7 +107,7 @@ def check_ints(
         array = np.asarray(values)
     except (TypeError, ValueError):
         array = np.array(None)
-    ok = array.ndim == 1 and array.size > 0 and is_whole(array)
+    ok = array.ndim == 1 and array.size > 0 and array.dtype.kind in "iu"
     if ok:
         steps = np.diff(np.asarray(array if rising else np.sort(array), object))
         ok = array.min() >= least and (most is None or array.max() <= most) and bool(np.all(steps > 0))
@@ -171,8 +162,14 @@ def not_negative(allowed: str = "zero or positive") -> Check:
 
 
 def whole(least: int) -> Check:
-    """A :data:`Check`: :func:`check_int`."""
-    return lambda what, value: check_int(what, value, least)
+    """A :data:`Check`: a whole number, with a decimal point too, as an int."""
+    number, allowed = between(), f"a whole number, at least {least}"
+
+    def checked(what: str, value: Any) -> int:
+        check(what, value, number(what, value) >= least and value == round(value), allowed)
+        return int(value)
+
+    return checked
 
 
 def one_of(known: Collection[Any], otherwise: str = "") -> Check:

@@ -52,9 +52,9 @@ class FoldAssigner:
     Examples
     --------
     >>> FoldAssigner(3)(torch.tensor([0, 0, 0, 1, 1])).tolist()
-    [1, 2, 0, 1, 1]
+    [1, 0, 1, 1, 1]
     >>> FoldAssigner(3)(torch.tensor([0, 0, 0, 1, 1]), np.array(list("aabcc"))).tolist()
-    [1, 1, 2, 0, 0]
+    [1, 1, 0, 1, 1]
     """
 
     def __init__(self, n_folds: int = FOLDS) -> None:

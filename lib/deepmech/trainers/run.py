@@ -91,11 +91,11 @@ class TrainerRun:
                 f"{caller}: torch.inference_mode() is on, and nothing can be trained in it: call it outside"
             )
         self.caller, self.engine = caller, engine
-        seed = np.float64(seed) if isinstance(seed, float) else seed
-        seeds, whole = np.asarray(seed), "a whole number, at least"
-        counts = specs.is_whole(seeds) and not np.any(seeds < 0)
+        self.seed, self.experiment = seed, experiment
+        seeds = np.asarray(seed)
+        counts = seeds.dtype.kind in "iu" and not np.any(seeds < 0)
+        whole = "a whole number, at least"
         specs.check(f"{caller}: seed", seed, counts, f"{whole} 0 and below 2^64, or a labelled array of them")
-        self.seed, self.experiment = (seed.astype(int) if seeds.dtype.kind == "f" else seed), experiment
         # Files and streams hold UTF-8, and files end a text at its first NUL.
         name = isinstance(experiment, str) and experiment.isprintable()
         specs.check(f"{caller}: experiment", experiment, name, "a name, in quotation marks, of printable characters")
