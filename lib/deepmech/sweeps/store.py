@@ -14,7 +14,7 @@ import secrets
 import sys
 import warnings
 from collections.abc import Hashable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -79,7 +79,9 @@ def to_netcdf(dataset: xr.Dataset, compress: bool = False) -> bytes:
         | ({"_FillValue": None} if v.dtype.kind == "f" else {})
         for k, v in dataset.variables.items()
     }
-    return bytes(dataset.drop_encoding().to_netcdf(None, engine="h5netcdf", encoding=how))
+    dask = sys.modules.get("dask")  # on a cluster xarray would lock the file, by a name that one in memory has not
+    with dask.config.set(scheduler="threads") if dask else nullcontext():
+        return bytes(dataset.drop_encoding().to_netcdf(None, engine="h5netcdf", encoding=how))
 
 
 def read_netcdf(path: Path, values: bool = True) -> xr.Dataset:
