@@ -205,6 +205,7 @@ def test_sizes_that_no_machine_holds_are_said_in_one_sentence(monkeypatch):
         lambda: data_separation(x, y, n_classes=10**6): "class 3, .* of 1000000 has no sample",
         lambda: load_curve(model, x, y, n_folds=10**12): "n_folds = 1000000000000: .*must be smaller",
         lambda: Chain(noise=wide, stiffness=1 + long): "number of members = 10000000000: .*must be smaller",
+        lambda: train(MLP(slope=wide / 1e6, dropout=long / 1e6), Training(), DATA): "number of members = 10000000000: ",
         lambda: walk(Dynamics(), STILL, SIGNS, steps=10**12, record=1): "record = 1: .*must be smaller",
         lambda: import_module("deepmech.data").load("geomnist", n_train=3, n_test=3, size=10**6): "size = 1000000: ",
         lambda: import_module("deepmech.data").load("geomnist", n_train=10**12): "n_train = 1000000000000: ",

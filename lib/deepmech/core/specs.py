@@ -16,6 +16,7 @@ import sys
 import warnings
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
+from copy import copy
 from importlib import import_module
 from typing import Any, ClassVar, NoReturn, Self
 
@@ -341,6 +342,8 @@ class Spec:
 
     CHECKS: ClassVar[Mapping[str, Check]] = {}
     """What a field may be, as a plain value; where None is the default, None too."""
+    TOGETHER: ClassVar[tuple[str, ...]] = ()
+    """Fields of which some forbid what others have."""
 
     def __post_init__(self) -> None:
         kind = type(self)
@@ -348,17 +351,19 @@ class Spec:
             value = getattr(self, field)
             if value is not None or getattr(kind, field, value) is not None:
                 object.__setattr__(self, field, check_each(f"{kind.__name__}.{field}", value, one))
-        arrays = self.labelled_fields()
+        arrays = {name: value for name, value in self.labelled_fields().items() if name in self.TOGETHER}
         if not arrays:
             self.check_together()
-        elif kind.check_together is not Spec.check_together:
-            with suppress(xr.AlignmentError):  # said where members are made
-                wide = xr.broadcast(*xr.align(*arrays.values(), join="exact"))
-                for row in zip(*(one.values.ravel().tolist() for one in wide), strict=True):
-                    self.with_fields(dict(zip(arrays, row, strict=True)))
+            return
+        with suppress(xr.AlignmentError):  # said where members are made
+            wide = xr.broadcast(*xr.align(*arrays.values(), join="exact"))
+            for row in set(zip(*(one.values.ravel().tolist() for one in wide), strict=True)):
+                plain = copy(self)
+                vars(plain).update(zip(arrays, row, strict=True))
+                plain.check_together()
 
     def check_together(self) -> None:
-        """What fields of a spec of plain values must be beside one another."""
+        """What the fields in :data:`TOGETHER`, as plain values, must be beside one another."""
 
     def check(self, field: str, ok: Any, allowed: str) -> None:
         """Raise a ValueError that names the field, its value and what is allowed, unless ``ok``."""

@@ -97,6 +97,7 @@ class Dynamics(Spec):
         "width": specs.whole(1), "hidden": specs.whole(1), "regularisation": specs.not_negative(),
         "temperature": specs.not_negative(), "learning_rate": specs.positive(), "batch_size": specs.whole(0),
     }  # fmt: skip
+    TOGETHER: ClassVar = ("batch_size", "temperature")
 
     width: Number = 30
     hidden: Number = 6

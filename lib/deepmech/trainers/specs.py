@@ -88,6 +88,7 @@ class MLP(Spec):
         "batch_norm": specs.one_of((True, False)), "bias": specs.one_of((True, False)), "init": specs.one_of(INITS),
         "scale": specs.positive("positive, or None"),
     }  # fmt: skip
+    TOGETHER: ClassVar = ("scale", "batch_norm")
 
     depth: Number = 8
     width: Number = 100
@@ -202,6 +203,7 @@ class Training(Spec):
         "epochs": specs.whole(0), "data_noise": specs.not_negative(), "label_noise": specs.between(),
         "stop_loss": STOP, "stop_change": STOP,
     }  # fmt: skip
+    TOGETHER: ClassVar = ("momentum", "optimizer", "data_noise", "label_noise")
 
     optimizer: Choice = "adam"
     learning_rate: Number = 1e-3
