@@ -203,6 +203,14 @@ def with_loss(runs, number):
     return stack({phase: one for phase, (one, _) in found.items()}, "phase"), found
 
 
+def of_phases(runs, number, told):
+    """:func:`with_loss`, each phase with its words as ``told``, and that of the networks that learnt most."""
+    found, each = with_loss(runs, number)
+    words = " ".join(f"{phase.capitalize()}: {told(*one)}" for phase, one in each.items())
+    best = of_learnt_most(runs["regularised"], lambda run: number(run)[0])
+    return Measurement(found, detail=f"{words} {best}".rstrip())
+
+
 def without_loss(runs, number):
     """A number of the networks without loss, and its words, where there are such networks."""
     if "overparameterised" not in runs:
@@ -214,10 +222,7 @@ def without_loss(runs, number):
 @measures_walks("C.7.cold_is_not")
 def cold_is_not(runs):
     """α₂ when coldest, in the phases with loss, beside that of Gaussian groups."""
-    found, each = with_loss(runs, far_from_gaussian)
-    words = " ".join(f"{phase.capitalize()}: {told}" for phase, (_, told) in each.items())
-    best = of_learnt_most(runs["regularised"], lambda run: far_from_gaussian(run)[0])
-    return Measurement(found, detail=f"{words} {best}".rstrip())
+    return of_phases(runs, far_from_gaussian, lambda one, words: words)
 
 
 @measures_walks("C.7.overparameterised.cold_is_not")
@@ -229,10 +234,7 @@ def large_cold_is_not(runs):
 @measures_walks("C.7.bimodal")
 def bimodal(runs):
     """The dip of motilities when coldest, in the phases with loss, beside that of Gaussian groups."""
-    found, each = with_loss(runs, two_modes)
-    words = " ".join(f"{phase.capitalize()}: {one}, null {one.null:.2f}; {t}" for phase, (one, t) in each.items())
-    best = of_learnt_most(runs["regularised"], lambda run: two_modes(run)[0])
-    return Measurement(found, detail=f"{words} {best}".rstrip())
+    return of_phases(runs, two_modes, lambda one, words: f"{one}, null {one.null:.2f}; {words}")
 
 
 @measures_walks("C.7.overparameterised.bimodal")
