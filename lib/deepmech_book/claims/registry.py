@@ -68,8 +68,9 @@ class Claim(Numbered):
     verdict follows (``rule``, see rules.py), and which ``rival``, the null, has to be beaten: it makes the claim
     trivial by passing the rule itself, or, with ``better_than_null``, by doing as well as the measurement. A ``within``
     rule compares with ``expected``, where that does not depend on the run. ``kind`` is ``check`` where it says no more
-    than that a program obeys its formula, and ``erratum``, which its id says, of errata and remarks of ours; both are
-    counted apart from the papers' claims. ``figure`` is left out where the id begins with it. ``answer`` is what the
+    than that a program obeys its formula, ``finding`` where what it says is ours: shown with its number, without a sign
+    of a verdict; and ``erratum``, which its id says, of errata and remarks of ours; all are counted apart from the
+    papers' claims. ``figure`` is left out where the id begins with it. ``answer`` is what the
     authors could reply where it does not hold, shown beside that verdict. ``history`` says of its rule, null and
     interval what was chosen when: ``rule first``, ``frozen: commit``, or ``changed date: what; number known`` (or ``not
     known``), from which :attr:`status` follows.
@@ -107,8 +108,8 @@ class Claim(Numbered):
         if isinstance(self.rule, dict):  # as it is written
             object.__setattr__(self, "rule", Rule.parse(self.rule))
         is_erratum = self.id.split(".")[1] in ("errata", "remark")
-        if self.kind not in ("claim", "check") or (is_erratum and self.kind == "check"):
-            raise ValueError(f"claim {self.id}: kind {self.kind!r} must be claim, or check if it is no erratum")
+        if self.kind not in ("claim", "check", "finding") or (is_erratum and self.kind != "claim"):
+            raise ValueError(f"claim {self.id}: kind {self.kind!r} must be claim, or check or finding if no erratum")
         if is_erratum and self.ours:
             raise ValueError(f"claim {self.id}: errata and remarks are counted apart already; leave out ours")
         if is_erratum:
