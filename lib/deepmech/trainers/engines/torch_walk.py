@@ -39,10 +39,11 @@ class TorchWalk:
         dtype: str = "mixed",
         members: int = 1,
         device: str = "cpu",
+        softplus: float = 0.0,
     ):
         self.sizes, self.n, self.device = tuple(sizes), len(x), torch.device(device)
         self.type = getattr(torch, TYPES[dtype])
-        self.ensemble = ModuleEnsemble([BiasFree(sizes)], self.type, self.device)
+        self.ensemble = ModuleEnsemble([BiasFree(sizes, softplus)], self.type, self.device)
         self._w = torch.zeros(members, n_weights(sizes), dtype=torch.float64, device=self.device)
         self.samples, self.labels = (torch.from_numpy(np.array(a, float)).to(self.device) for a in (x, y))
         # What is missing to whole blocks has the label 0, and with it no gradient.
