@@ -70,7 +70,7 @@ def test_a_null_that_was_exchanged_when_the_number_was_known_stands_on_card_and_
 
 
 def test_checks_errata_and_what_no_paper_says_are_counted_apart_and_chance_is_counted():
-    judged = entry_of("A.S1.jerky", Estimate(0.2, 0.1, 0.3))
+    judged = entry_of("A.S1.jerky", Estimate(0.2, 0.1, 0.3, 8))
     drawn = entry_of("B.thm31.threshold", measured=2.0)  # the paper leaves this case open
     obeyed = entry_of("A.5b.noiseless", 0.1, expected=0.1)
     text = board(judged, EQ8, entry_of("A.errata.fig1a_images", measured=0.5, null=2.0), drawn, obeyed)
@@ -85,8 +85,8 @@ def test_checks_errata_and_what_no_paper_says_are_counted_apart_and_chance_is_co
 
 def test_a_family_counts_once_and_its_rows_keep_their_verdicts():
     peak, rises = (
-        entry_of("B.3.peak", Estimate(0.2, 0.1, 0.3), null=0.5),
-        entry_of("B.3.rises", Estimate(0.7, 0.6, 0.8), null=1.0),
+        entry_of("B.3.peak", Estimate(0.2, 0.1, 0.3, 8), null=0.5),
+        entry_of("B.3.rises", Estimate(0.7, 0.6, 0.8, 8), null=1.0),
     )
     text = board(peak, rises)
     assert f"papers: 1\u00a0{badge(HOLDS)}." in text and f"by its first row): 1\u00a0{badge(FAILS)}." in text
