@@ -25,7 +25,7 @@ CHAPTERS = ("spring_block", "elastic_sde", "glass", "beyond")
 """Folders of ``deepmech_book`` in which pages stand, each beside what its claims say: ``glass/displacement.yml``."""
 SHORT = {"says": "statement", "rival": "against"}
 """What fields of a claim are called there."""
-ALONE = ("id", "statement", "main", "answer", "history", "first_null")
+ALONE = ("id", "statement", "main", "answer", "history", "first_null", "range")
 """Fields of a claim that its rows do not take over."""
 FROZEN, OLDER, AFTER = "frozen before the data", "rule older than the number", "changed after"
 """How old a rule is beside its number: written down with all else before the data, before the number, or not so."""
