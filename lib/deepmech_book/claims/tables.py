@@ -211,6 +211,8 @@ def _finding_line(verdict: str, words: str, records: Sequence[Record], pages: Pa
     told = [f'<p class="dm-detail">The authors could answer: {escape(a)}</p>' for a in answers if a]
     lines = (claim_line(c, r, "", _address(c, pages, "generated/"), False) for c, r in zip(asked, records, strict=True))
     more = f" (and {len(asked) - 1} more)" if len(asked) > 1 else ""
+    more += " <small>(changed when a number was known)</small>" if any(c.status == AFTER for c in asked) else ""
+    verdict = leading(records[0]) if all(r["verdict"] == verdict for r in records) else verdict
     head = f'<span class="dm-said">{badge(verdict, kind=asked[0].kind)} {escape(asked[0].statement)}{more}</span> '
     head += f'<span class="dm-statement">{escape(words)}</span>'
     return f'<details class="dm-claim dm-finding"><summary>{head}</summary>{"".join([*told, *lines])}</details>'
@@ -279,7 +281,8 @@ def scoreboard_markdown(records: Iterable[Record], profile: str, pages: Pages) -
     drawn = sum(f.page in pages for f in registry.figures().values())
     counts = [
         f"- Checks that a program obeys its formula are counted apart: {sum(r['verdict'] == HOLDS for r in checks)} of "
-        f"{len(checks)} pass.",
+        f"{len(checks)} pass. So are findings of ours, which have a number and no verdict: "
+        f"{sum(claims[name].kind == 'finding' for name in found)}.",
         f"- In this build, of the profile `{profile}`: {drawn} of {len(registry.figures())} figures are drawn, "
         f"{len(claims) - len(found)} claims not measured.",
         "",
@@ -314,7 +317,7 @@ OUTCOMES = ("holds beside a rival", "holds, no rival", "as its rival", "contradi
 
 
 def _kind(claim: Claim) -> str:
-    return "ours" if claim.ours else claim.kind
+    return "ours" if claim.ours and claim.kind == "claim" else claim.kind
 
 
 def outcome(claim: Claim, record: Record) -> str:
