@@ -15,7 +15,7 @@ from deepmech_book.claims.display import badge
 from deepmech_book.claims.rules import FAILS, HOLDS, TRIVIAL, UNDECIDED
 
 EQ8 = entry_of("A.3.eq8", -0.05, expected=-0.05, null=0.1, seeds=20)
-JERKY = entry_of("A.S1.jerky", 1.2)
+LESS = entry_of("A.5a.small_step", 1.2)
 PAGES = {c.page: c.page for c in claims.claims().values()}
 
 
@@ -47,15 +47,14 @@ def counted(text):
 
 
 def test_verdicts_are_counted_and_shown_failing_ones_too():
-    text = board(EQ8, JERKY)
-    assert counted(text) == {
-        ("Paper A", registry.OLDER): ["0 + 1", "·", "·", "·", "·"],
-        ("Paper A", registry.AFTER): ["·", "·", "·", "0 + 1", "·"],
-    }
+    text = board(EQ8, LESS)
+    cells = {"A.3.eq8": ["0 + 1", "·", "·", "·", "·"], "A.5a.small_step": ["·", "·", "·", "0 + 1", "·"]}
+    for name, entry in (("A.3.eq8", EQ8), ("A.5a.small_step", LESS)):
+        assert counted(board(entry)) == {("Paper A", claims.claim(name).status): cells[name]}
     shown = line(text, "A.3.eq8")
     assert badge(HOLDS) in shown and "<b>−0.050</b>" in shown and "within 2 %" in shown and "null</dt> <dd>0.1" in shown
     assert 'href="spring_block/phase_diagram.html#claim-A.3.eq8"' in shown
-    assert badge(FAILS) in line(text, "A.S1.jerky") and "<b>1.2</b>" in line(text, "A.S1.jerky")
+    assert badge(FAILS) in line(text, "A.5a.small_step") and "<b>1.2</b>" in line(text, "A.5a.small_step")
 
 
 @pytest.mark.parametrize("one", [one for one in claims.claims().values() if one.first_null], ids=lambda one: one.id)
@@ -79,7 +78,7 @@ def test_a_null_that_was_exchanged_when_the_number_was_known_stands_on_card_and_
 
 
 def test_checks_errata_and_what_no_paper_says_are_counted_apart():
-    judged = entry_of("A.S1.jerky", Estimate(0.2, 0.1, 0.3, 8))
+    judged = entry_of("A.5a.small_step", Estimate(0.002, 0.001, 0.003, 8))
     drawn = entry_of("B.thm31.threshold", measured=2.0)  # the paper leaves this case open
     obeyed = entry_of("A.5b.noiseless", 0.1, expected=0.1)
     text = board(judged, EQ8, entry_of("A.errata.fig1a_images", measured=0.5, null=2.0), drawn, obeyed)
@@ -91,12 +90,12 @@ def test_checks_errata_and_what_no_paper_says_are_counted_apart():
 
 def test_a_dot_for_each_number_with_an_interval_lies_by_half_widths_from_its_limit():
     one, two = (
-        entry_of("A.S1.jerky", Estimate(0.2, 0.0, 0.4, 8)),
+        entry_of("A.5a.small_step", Estimate(0.002, 0.001, 0.003, 8)),
         entry_of("A.1.slope_bends", Estimate(0.5, -1.0, 2.0, 8)),
     )
     beaten = entry_of("A.1.accuracy_falls", Estimate(-0.7, -0.75, -0.65, 20, "", -0.6, (-0.2, 0.1)))
-    text = board(one, two, beaten, EQ8, entry_of("A.3.concave", Estimate(0.1, 0.1, 0.1, 3)))
-    assert f"<title>A.S1.jerky: 4 half-widths; {registry.AFTER}</title>" in text, "0.8 below 1"
+    text = board(one, two, beaten, EQ8, entry_of("A.3.convex", Estimate(-0.1, -0.1, -0.1, 3)))
+    assert f"<title>A.5a.small_step: 8 half-widths; {claims.claim('A.5a.small_step').status}</title>" in text
     assert "A.1.slope_bends: −0.3333 half-widths" in text and "A.1.accuracy_falls: 0.3333 half-widths" in text
     assert text.count("<circle") == 3 and "3 numbers by" in text and "2 lie within one" in text
 
@@ -167,7 +166,7 @@ def test_words_of_a_claim_end_neither_their_line_nor_the_cell_of_a_table(monkeyp
         known = getattr(registry, table)()
         changed = {**known, name: replace(known[name], **{field: "one | two\nthree <b>"})}
         monkeypatch.setattr(registry, table, lambda changed=changed: changed)
-    text = board(EQ8, entry_of("A.S1.jerky", not_testable="a | b"))
+    text = board(EQ8, entry_of("A.5a.small_step", not_testable="a | b"))
     assert "<b>|" not in text and "three &lt;b&gt;" in text and "a | b" in text
     rows = [row for row in tables.papers_markdown(PAGES).splitlines() if row.startswith("| Fig. 3 |")]
     assert "one \\| two three <b>" in rows[0] and rows[0].replace("\\|", "").count("|") == 4
