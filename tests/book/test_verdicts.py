@@ -24,7 +24,7 @@ PAGE = "spring_block/phase_diagram"
 def record(claim="A.3.eq8", measured=-0.0497, page=PAGE, interval=None, **numbers):
     if claim == "A.3.eq8":
         numbers = {"expected": -0.05, "null": 0.1, **numbers}
-    measured = measured if interval is None else Estimate(measured, *interval)
+    measured = measured if interval is None else Estimate(measured, *interval, n=5)
     return {"page": page, "profile": "quick", "claim": entry_of(claim, measured, **numbers).to_json()}
 
 
