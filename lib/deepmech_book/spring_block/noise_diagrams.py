@@ -14,6 +14,7 @@ from deepmech.core.labels import over
 from deepmech_book.claims.functions import Measurement, measures
 from deepmech_book.figures.spring_block import noise_of
 from deepmech_book.spring_block import summaries
+from deepmech_book.spring_block.experiments import FITS
 from deepmech_book.spring_block.printed import printed
 from deepmech_book.spring_block.summaries import (
     STRAIGHT,
@@ -32,12 +33,12 @@ FORTY, MORE = range(100, 140), range(140, 232)
 written down before these networks were trained."""
 
 
-def fresh(sweep, diagram, seeds=FORTY):
+def fresh(sweep, diagram):
     """Networks of new seeds at the best bent and the best straight cells of a diagram, over ``place``."""
     slopes, values = zip(*diagram.champions(), strict=True)
     chosen = {name: np.array(of, sweep.cells[name].dtype) for name, of in (("slope", slopes), (diagram.noise, values))}
     cells = {name: xr.DataArray(of, {"place": range(len(of))}, "place") for name, of in chosen.items()}
-    cells["seed"] = over("seed", seeds)
+    cells["seed"] = over("seed", MORE if sweep.fixed["data"].get("n_train") == FITS else FORTY)
     return replace(sweep, name=sweep.name.replace("figure-", "fresh-"), cells=cells)
 
 
@@ -70,9 +71,8 @@ def by_samples(made):
     """Curvature of the most accurate cell of each diagram, by load curves of training and of test samples."""
     kinds = {"training": made, "test": {title: by_test_curves(one) for title, one in made.items()}}
     each = {kind: {t: NetworkDiagram(one).best_curvature for t, one in of.items()} for kind, of in kinds.items()}
-    return stack({kind: stack(of, "diagram") for kind, of in each.items()}, "samples").map(
-        lambda a: said(a, "signed curvature")
-    )
+    both = stack({kind: stack(of, "diagram") for kind, of in each.items()}, "samples")
+    return both.map(lambda a: said(a, "signed curvature"))
 
 
 RIVALS = {
