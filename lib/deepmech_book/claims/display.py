@@ -125,8 +125,12 @@ def facts(claim: Claim, record: Record) -> list[tuple[str, str]]:
     if (sure := surety(claim, record)) is not None:
         told = ", of the one of its numbers that decides" if record.get("count", 0) > 1 else ""
         found.append(("again", f"as many runs once more would say the same in {_share(sure[0])} cases{told}"))
-        few = f"even if the truth lay in the middle of the rule, so few runs would show it in {_share(sure[1])} cases"
-        found += [("power", few)] if sure[1] < 0.95 else []
+        few = f"so few runs hold on {claim.power} draws on which it is true" if claim.power else ""
+        few = (
+            few
+            or f"even if the truth lay in the middle of the rule, so few runs would show it in {_share(sure[1])} cases"
+        )
+        found += [("power", few)] if claim.power or sure[1] < 0.95 else []
     elif record["interval"]:
         found.append(("again", "as many runs would say the same: they do not scatter"))
     return found
