@@ -153,7 +153,8 @@ def leading(record: Record) -> str:
     """The verdict that leads: beside the first null, where that was exchanged or dropped when it was known that the
     claim held only trivially.
     """
-    return record.get("first_verdict") or record["verdict"] if record["verdict"] == HOLDS else record["verdict"]
+    first = record.get("first_verdict") if record["verdict"] == HOLDS and record.get("kind") != "finding" else ""
+    return first or record["verdict"]
 
 
 def surety(claim: Claim, record: Record) -> tuple[float, float] | None:
