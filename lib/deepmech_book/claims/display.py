@@ -136,13 +136,20 @@ def facts(claim: Claim, record: Record) -> list[tuple[str, str]]:
     return found
 
 
+def _region(claim: Claim, record: Record) -> tuple[float, float]:
+    """The ends of the rule, of the number that a record shows."""
+    expected = None if record["expected"] is None else np.array(record["expected"])
+    low, high = claim.rule.region(expected)
+    return float(low), float(high)
+
+
 def half_widths(claim: Claim, record: Record) -> float | None:
     """How far a number lies inside the nearest end of its rule, in half-widths of its interval; also of what it has to
     be better than its null by, whichever is less. None without an interval, or of a point.
     """
     if not (ends := record.get("interval")) or ends[0] == ends[1]:
         return None
-    low, high = map(float, claim.rule.region(None if record["expected"] is None else np.array(record["expected"])))
+    low, high = _region(claim, record)
     inside = [2 * min(record["measured"] - low, high - record["measured"]) / (ends[1] - ends[0])]
     if claim.better_than_null and (less := record.get("difference")):
         inside.append(claim.rule.direction * (less[0] + less[1]) / (less[1] - less[0]))
@@ -163,9 +170,7 @@ def surety(claim: Claim, record: Record) -> tuple[float, float] | None:
     """
     if not (interval := record.get("interval")) or interval[0] == interval[1]:
         return None
-    expected, better = None if record["expected"] is None else np.array(record["expected"]), record.get("difference")
-    low, high = map(float, claim.rule.region(expected))
-    up = claim.rule.direction > 0
+    better, up, (low, high) = record.get("difference"), claim.rule.direction > 0, _region(claim, record)
     better = (tuple(better) if up else (-better[1], -better[0])) if claim.better_than_null and better else None
     if claim.better_than_null and not better and record["verdict"] == HOLDS:  # beside a null that is taken as known
         low, high = (record["null"], high) if up else (low, record["null"])
@@ -196,8 +201,7 @@ def line(record: Record, claim: Claim) -> str:
         return ""
     named = ("expected", "first_null", "null")
     rivals = {name.replace("_", " "): record[name] for name in named if record.get(name) is not None}
-    expected = None if record["expected"] is None else np.array(record["expected"])
-    bars = [float(end) for end in claim.rule.region(expected) if np.isfinite(end)]
+    bars = [end for end in _region(claim, record) if np.isfinite(end)]
     value, others = short(record["measured"], record["interval"], *rivals.values(), bars=bars)
     beside = [f"{name} {other}" for name, other in zip(rivals, others, strict=True)] or [f"rule {claim.rule.words}"]
     beside += [f"worst of {record['count']}"] if record.get("count", 0) > 1 else []
