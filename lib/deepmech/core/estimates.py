@@ -517,6 +517,7 @@ def bootstrap(
     value = np.asarray(statistic(*(r.mean(0, keepdims=True) for r in runs)), float)[0]
     if why := _too_few(n, "skewed"):
         return replace(unknown(why, value), n=n)
+    n_draws = specs.check_int("bootstrap: n_draws", n_draws)
     picks = (Stream.of("rank correlation").uniform("runs", 0, (n_draws, n)) * n).astype(int)
     weights = np.stack([np.bincount(p, minlength=n) for p in picks]) / n
     drawn = np.asarray(statistic(*(np.tensordot(weights, r, 1) for r in runs)), float)
