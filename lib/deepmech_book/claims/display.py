@@ -125,11 +125,8 @@ def facts(claim: Claim, record: Record) -> list[tuple[str, str]]:
     if (sure := surety(claim, record)) is not None:
         told = ", of the one of its numbers that decides" if record.get("count", 0) > 1 else ""
         found.append(("again", f"as many runs once more would say the same in {_share(sure[0])} cases{told}"))
-        few = f"so few runs hold on {claim.power} draws on which it is true" if claim.power else ""
-        few = (
-            few
-            or f"even if the truth lay in the middle of the rule, so few runs would show it in {_share(sure[1])} cases"
-        )
+        few = f"even if the truth lay in the middle of the rule, so few runs would show it in {_share(sure[1])} cases"
+        few = f"so few runs hold on {claim.power} draws on which it is true" if claim.power else few
         found += [("power", few)] if claim.power or sure[1] < 0.95 else []
     elif record["interval"]:
         found.append(("again", "as many runs would say the same: they do not scatter"))
@@ -151,7 +148,7 @@ def half_widths(claim: Claim, record: Record) -> float | None:
         return None
     low, high = _region(claim, record)
     inside = [2 * min(record["measured"] - low, high - record["measured"]) / (ends[1] - ends[0])]
-    if claim.better_than_null and (less := record.get("difference")):
+    if claim.better_than_null and (less := record.get("difference")) and less[0] != less[1]:
         inside.append(claim.rule.direction * (less[0] + less[1]) / (less[1] - less[0]))
     return min(inside)
 
@@ -170,8 +167,8 @@ def surety(claim: Claim, record: Record) -> tuple[float, float] | None:
     """
     if not (interval := record.get("interval")) or interval[0] == interval[1]:
         return None
-    better, up, (low, high) = record.get("difference"), claim.rule.direction > 0, _region(claim, record)
-    better = (tuple(better) if up else (-better[1], -better[0])) if claim.better_than_null and better else None
+    up, (low, high), (less, more) = claim.rule.direction > 0, _region(claim, record), record.get("difference") or (0, 0)
+    better = ((less, more) if up else (-more, -less)) if claim.better_than_null and less != more else None
     if claim.better_than_null and not better and record["verdict"] == HOLDS:  # beside a null that is taken as known
         low, high = (record["null"], high) if up else (low, record["null"])
     least, most = (end if end is not None else far for end, far in zip(claim.range, (-np.inf, np.inf), strict=True))
