@@ -15,7 +15,7 @@ from deepmech_book.claims.display import badge
 from deepmech_book.claims.rules import FAILS, HOLDS, TRIVIAL, UNDECIDED
 
 EQ8 = entry_of("A.3.eq8", -0.05, expected=-0.05, null=0.1, seeds=20)
-JERKY = entry_of("A.S1.jerky", 1.2)
+LESS = entry_of("A.5a.small_step", 1.2)
 PAGES = {c.page: c.page for c in claims.claims().values()}
 
 
@@ -41,14 +41,14 @@ def test_every_claim_has_a_line_and_every_figure_a_fold():
 
 
 def test_verdicts_are_counted_and_shown_failing_ones_too():
-    text = board(EQ8, JERKY)
+    text = board(EQ8, LESS)
     assert f"papers: 1\u00a0{badge(HOLDS)}, 1\u00a0{badge(FAILS)}" in text
     chart, _, rest = text.partition("Claims of the papers")
     assert ">✓ 1<" in chart and ">✗ 1<" in chart, "the chart comes first"
     shown = line(rest, "A.3.eq8")
     assert badge(HOLDS) in shown and "<b>−0.050</b>" in shown and "within 2 %" in shown and "null</dt> <dd>0.1" in shown
     assert 'href="spring_block/phase_diagram.html#claim-A.3.eq8"' in shown
-    assert badge(FAILS) in line(rest, "A.S1.jerky") and "<b>1.2</b>" in line(rest, "A.S1.jerky")
+    assert badge(FAILS) in line(rest, "A.5a.small_step") and "<b>1.2</b>" in line(rest, "A.5a.small_step")
 
 
 @pytest.mark.parametrize("one", [one for one in claims.claims().values() if one.first_null], ids=lambda one: one.id)
@@ -70,7 +70,7 @@ def test_a_null_that_was_exchanged_when_the_number_was_known_stands_on_card_and_
 
 
 def test_checks_errata_and_what_no_paper_says_are_counted_apart_and_chance_is_counted():
-    judged = entry_of("A.S1.jerky", Estimate(0.2, 0.1, 0.3))
+    judged = entry_of("A.5a.small_step", Estimate(0.002, 0.001, 0.003))
     drawn = entry_of("B.thm31.threshold", measured=2.0)  # the paper leaves this case open
     obeyed = entry_of("A.5b.noiseless", 0.1, expected=0.1)
     text = board(judged, EQ8, entry_of("A.errata.fig1a_images", measured=0.5, null=2.0), drawn, obeyed)
@@ -150,7 +150,7 @@ def test_words_of_a_claim_end_neither_their_line_nor_the_cell_of_a_table(monkeyp
         known = getattr(registry, table)()
         changed = {**known, name: replace(known[name], **{field: "one | two\nthree <b>"})}
         monkeypatch.setattr(registry, table, lambda changed=changed: changed)
-    text = board(EQ8, entry_of("A.S1.jerky", not_testable="a | b"))
+    text = board(EQ8, entry_of("A.5a.small_step", not_testable="a | b"))
     assert "<b>|" not in text and "three &lt;b&gt;" in text and "a | b" in text
     rows = [row for row in tables.papers_markdown(PAGES).splitlines() if row.startswith("| Fig. 3 |")]
     assert "one \\| two three <b>" in rows[0] and rows[0].replace("\\|", "").count("|") == 4

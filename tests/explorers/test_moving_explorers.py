@@ -31,7 +31,7 @@ def test_handle_follows_sliders_and_mouse(visit: Any, still: Any) -> None:
     assert "noise 0.0200" in handle.get_attribute("aria-valuetext")
 
     area = page.locator(".phase svg").bounding_box()
-    page.mouse.move(area["x"] + area["width"] - 30, area["y"] + area["height"] - 50)
+    page.mouse.move(area["x"] + 50, area["y"] + area["height"] - 50)
     page.mouse.down()
     assert float(noise.input_value()) < 0.004
     page.mouse.move(area["x"] + area["width"] / 2, area["y"] + 40, steps=4)
@@ -39,7 +39,7 @@ def test_handle_follows_sliders_and_mouse(visit: Any, still: Any) -> None:
     moved = float(noise.input_value())
     assert 0.006 < moved < 0.014
     assert float(page.locator("input[name=friction_right]").input_value()) > 0.2
-    page.mouse.move(area["x"] + 70, area["y"] + 70)
+    page.mouse.move(area["x"] + area["width"] - 50, area["y"] + 70)
     assert float(noise.input_value()) == moved  # released
 
 
@@ -56,14 +56,14 @@ def test_touch_drags_the_handle_and_taps_the_diagram(visit: Any, still: Any) -> 
 
     send("touchStart", (x, y))
     for i in range(1, 6):
-        send("touchMove", (x - 12 * i, y - 8 * i))
+        send("touchMove", (x + 12 * i, y - 8 * i))
     send("touchEnd")
     assert float(noise.input_value()) > before[0] and float(friction.input_value()) > before[1]
     assert page.evaluate("scrollY") == before[2]  # the finger moved the point, not the page
 
     area = page.locator(".phase svg").bounding_box()
     quiet = "document.querySelector('input[name=noise]').value < 0.004"
-    tap(page, area["x"] + area["width"] - 40, area["y"] + area["height"] - 60, quiet)
+    tap(page, area["x"] + 52, area["y"] + area["height"] - 60, quiet)
     assert float(friction.input_value()) < 0.05
 
 

@@ -85,13 +85,14 @@ def noisy_labels(stream, labels, step, share, n_classes):
     return np.where(true, labels, np.floor(stream.uniform("random label", step, len(labels)) * n_classes).astype(int))
 
 
-def hinge_gradient(weights, sizes, x, y, dtype=torch.float64):
-    """Gradient of the mean of ½ max(0, 1 - y f)² in the flat weights of a bias-free ReLU network."""
+def hinge_gradient(weights, sizes, x, y, dtype=torch.float64, softplus=0.0):
+    """Gradient of the mean of ½ max(0, 1 - y f)² in the flat weights of a bias-free network of ReLU or softplus."""
     flat = torch.tensor(weights, dtype=dtype, requires_grad=True)
     a, start = torch.tensor(x, dtype=dtype), 0
     for i, (below, above) in enumerate(pairwise(sizes)):
         a = a @ flat[start : start + above * below].view(above, below).T
-        a = torch.relu(a) if i < len(sizes) - 2 else a
+        if i < len(sizes) - 2:
+            a = torch.logaddexp(0 * a, softplus * a) / softplus if softplus else torch.relu(a)
         start += above * below
     (0.5 * torch.relu(1 - torch.tensor(y, dtype=dtype) * a[:, 0]) ** 2).mean().backward()
     return flat.grad.double().numpy()

@@ -9,6 +9,7 @@ from trainer_data import bent
 
 from deepmech import over
 from deepmech.core.random import Stream
+from deepmech.data import Data
 from deepmech.trainers import langevin
 from deepmech.trainers.engines.compiled.langevin import CompiledWalk, evaluate, initial, layer_sizes
 from deepmech.trainers.engines.torch_walk import BLOCK, TorchWalk
@@ -25,31 +26,49 @@ from deepmech.trainers.langevin import (
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 
 
+@pytest.mark.parametrize("softplus", [0.0, 5.0])
 @pytest.mark.parametrize(("width", "hidden", "n"), [(1, 1, 30), (5, 2, 150), (13, 6, 333), (30, 6, 700)])
-def test_the_compiled_gradient_is_autograd_s(width, hidden, n):
+def test_the_compiled_gradient_is_autograd_s(width, hidden, n, softplus):
     data = bent(n)
     sizes = layer_sizes(4, width, hidden)
     weights = 2.5 * initial(sizes, Stream.of("gradient", width))
-    expected = hinge_gradient(weights, sizes, data.x, data.y)
+    expected = hinge_gradient(weights, sizes, data.x, data.y, softplus=softplus)
     assert np.abs(expected).max() > 0
     for dtype, tolerance in (("float64", 1e-12), ("mixed", 2e-5)):
-        network = CompiledWalk(sizes, data.x, data.y, dtype)
+        network = CompiledWalk(sizes, data.x, data.y, dtype, softplus)
         network.set(weights)
         np.testing.assert_allclose(network.gradient()[0], expected, atol=tolerance * np.abs(expected).max(), rtol=0)
 
 
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-14), ("mixed", 3e-7)])
+def test_softplus_and_its_slope_are_right_from_nothing_to_a_straight_line(dtype, tolerance):
+    """One sample, one unit, weights z and 1: of the loss ½(1 + a)² with a = softplus(z)."""
+    z = np.array([-1e4, -30.0, -7.0, -1.0, -1e-3, 0.0, 1e-3, 0.3, 2.0, 11.0, 40.0, 1e4])
+    for beta in (1.0, 5.0, 20.0):
+        slopes = []
+        for one in z:
+            network = CompiledWalk((1, 1, 1), np.array([[1.0]]), np.array([-1.0]), dtype, beta)
+            network.set(np.array([one, 1.0]))
+            slopes.append(network.gradient()[0])
+        value, slope = np.logaddexp(0, beta * z) / beta, 0.5 * (1 + np.tanh(beta * z / 2))
+        by_unit, by_output = np.array(slopes).T
+        np.testing.assert_allclose(by_output, (1 + value) * value, rtol=20 * tolerance, atol=tolerance)
+        np.testing.assert_allclose(by_unit / (1 + value), slope, rtol=0, atol=20 * tolerance)
+
+
+@pytest.mark.parametrize("softplus", [0.0, 5.0])
 @pytest.mark.parametrize("n", [40, BLOCK, 2 * BLOCK + 333])
-def test_networks_that_walk_have_the_gradient_and_the_values_of_each(n):
+def test_networks_that_walk_have_the_gradient_and_the_values_of_each(n, softplus):
     data, sizes = bent(n), layer_sizes(4, 9, 4)
     weights = np.stack([gain * initial(sizes, Stream.of("gradient", 0)) for gain in (1.0, 2.5, 0.0)])
     for dtype, tolerance in (("float64", 1e-12), ("mixed", 2e-5)):
-        many = TorchWalk(sizes, data.x, data.y, dtype, 3)
+        many = TorchWalk(sizes, data.x, data.y, dtype, 3, softplus=softplus)
         many.set(weights)
         loss, error, active = many.evaluate()
         for k, gradient in enumerate(many.gradient()):
-            expected = hinge_gradient(many.w[k], sizes, data.x, data.y)
+            expected = hinge_gradient(many.w[k], sizes, data.x, data.y, softplus=softplus)
             np.testing.assert_allclose(gradient, expected, atol=tolerance * np.abs(expected).max(), rtol=0)
-            one_loss, one_error, one_active = evaluate(many.w[k], sizes, data.x, data.y)
+            one_loss, one_error, one_active = evaluate(many.w[k], sizes, data.x, data.y, softplus)
             assert loss[k] == pytest.approx(one_loss, rel=1e-12) and error[k] == one_error
             for ours, theirs in zip(active, one_active, strict=True):
                 np.testing.assert_array_equal(ours[k], theirs)
@@ -84,9 +103,11 @@ def test_the_gradient_is_the_slope_of_the_loss():
     assert network.gradient()[0] @ direction == pytest.approx((above - below) / 2e-6, rel=1e-5)
 
 
-def test_engines_take_the_same_path():
+@pytest.mark.parametrize("softplus", [0.0, 5.0])
+def test_engines_take_the_same_path(softplus):
     data = bent()
     spec = dict(temperature=0.5, regularisation=0.02, width=5, hidden=3, dtype="float64", learning_rate=0.05)
+    spec["softplus"] = softplus
     how = dict(steps=60, record=[1, 5, 20], waiting=[0, 40], chi=[3.0])
     start = Preparation(sgd_steps=70, batch_size=40, descent_steps=5, slow_steps=3, learning_rate=0.05, gain=2.0)
     seeds = over("seed", [0, 1])
@@ -252,7 +273,7 @@ def test_a_network_that_sleeps_is_finished_in_closed_form():
     data = bent(40)
     dynamics = Dynamics(width=3, hidden=6, regularisation=0.5)
     how = dict(sgd_steps=4000, descent_steps=300, slow_steps=200, learning_rate=0.02)
-    (done,) = run_preparation([WalkMember(dynamics, Preparation(**how), 0)], data)
+    (done,) = run_preparation([WalkMember(dynamics, Preparation(**how), 0)], Data(data.x, data.y))
     made, steps = done.weights, done.steps
     assert np.abs(made).max() < COLLAPSED
     start = initial(layer_sizes(4, 3, 6), Stream.of("glass", 0))

@@ -63,7 +63,7 @@ WALKED: Words = {
 
 @dataclass(frozen=True, eq=False)
 class Dynamics(Spec):
-    r"""A bias-free ReLU network and the dynamics of its weights, one unit of time per step (glass paper, Eqs. 1-3).
+    r"""A bias-free network of ReLU and the dynamics of its weights, one unit of time per step (glass paper, Eqs. 1-3).
 
     .. math:: w \leftarrow w - \mu\,\partial_w\mathcal{L} + \sqrt{2T\mu/P_D}\;\xi, \qquad
        \mathcal{L} = \frac{1}{P_D}\sum_i \tfrac12\max(0, 1 - y_i f(x_i))^2 + \frac{\lambda}{2}|w|^2
@@ -83,6 +83,8 @@ class Dynamics(Spec):
     batch_size : number or DataArray
         0 for the whole data set in every step; otherwise stochastic gradient descent with batches of this size, and
         then the temperature must be 0: batches make their own noise.
+    softplus : number or DataArray
+        0 for ReLU; otherwise β > 0 of smooth units log(1 + exp(β x))/β, which have no kinks (``torch.nn.Softplus``).
     dtype : str
         ``"mixed"`` (weights in float64, gradients in float32) or ``"float64"``. Weights in single precision would lose
         noise that is smaller than the spacing of their numbers.
@@ -97,7 +99,7 @@ class Dynamics(Spec):
     CHECKS: ClassVar = {
         "width": specs.whole(1), "hidden": specs.whole(1), "regularisation": specs.not_negative(),
         "temperature": specs.not_negative(), "learning_rate": specs.positive(), "batch_size": specs.whole(0),
-        "dtype": specs.one_of(TYPES),
+        "softplus": specs.not_negative(), "dtype": specs.one_of(TYPES),
     }  # fmt: skip
     SINGLE: ClassVar = ("dtype",)
     TOGETHER: ClassVar = ("batch_size", "temperature")
@@ -108,6 +110,7 @@ class Dynamics(Spec):
     temperature: Number = 0.0
     learning_rate: Number = 1e-3
     batch_size: Number = 0
+    softplus: Number = 0.0
     dtype: str = "mixed"
 
     def check_together(self) -> None:
@@ -426,13 +429,14 @@ class WalkMember:
     def start(self) -> tuple[Any, ...]:
         """What decides the prepared network: members that agree in it share it."""
         d = self.dynamics
-        return d.width, d.hidden, d.regularisation, d.dtype, self.preparation.to_json(), self.seed
+        return d.width, d.hidden, d.regularisation, d.softplus, d.dtype, self.preparation.to_json(), self.seed
 
     @property
     def shape(self) -> tuple[Any, ...]:
         """What members of one group have in common."""
         d, p = self.dynamics, self.preparation
-        return d.width, d.hidden, d.dtype, d.batch_size, p.batch_size, p.sgd_steps, p.descent_steps, p.slow_steps
+        lengths = p.sgd_steps, p.descent_steps, p.slow_steps
+        return d.width, d.hidden, d.softplus, d.dtype, d.batch_size, p.batch_size, *lengths
 
 
 @dataclass(frozen=True)
@@ -548,11 +552,12 @@ def _group(
     members: Sequence[WalkMember], data: Any, engine: str, device: str
 ) -> tuple[CompiledWalk | TorchWalk, list[Stream], tuple[int, ...]]:
     """The networks of members of one shape, their random streams, and their sizes."""
-    sizes, dtype = members[0].sizes(data), members[0].dynamics.dtype
+    sizes, dtype, softplus = members[0].sizes(data), members[0].dynamics.dtype, float(members[0].dynamics.softplus)
     streams = [member.stream for member in members]
     if engine == "torch":
-        return TorchWalk(sizes, data.x_train, data.y_train, dtype, len(members), device), streams, sizes
-    return CompiledWalk(sizes, data.x_train, data.y_train, dtype), streams, sizes
+        walk = TorchWalk(sizes, data.x_train, data.y_train, dtype, len(members), device, softplus)
+        return walk, streams, sizes
+    return CompiledWalk(sizes, data.x_train, data.y_train, dtype, softplus), streams, sizes
 
 
 def _stochastic(

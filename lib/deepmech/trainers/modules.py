@@ -277,18 +277,23 @@ class LeNet(Network):
 
 
 class BiasFree(Network):
-    """The network that walks (:class:`deepmech.trainers.langevin.Dynamics`): ReLU, no biases, one output per sample."""
+    """The network that walks (:class:`deepmech.trainers.langevin.Dynamics`): no biases, one output per sample.
+
+    Units are ReLU, or with ``softplus`` > 0 softplus of this β.
+    """
 
     many = True
 
-    def __init__(self, sizes: Sequence[int]) -> None:
+    def __init__(self, sizes: Sequence[int], softplus: float = 0.0) -> None:
         super().__init__()
+        # Beyond the threshold torch takes a straight line: by default already where float64 sees that it is none.
+        self.activation = nn.Softplus(softplus, threshold=40) if softplus else nn.ReLU()
         self.linear = nn.ModuleList([nn.Linear(a, b, bias=False) for a, b in pairwise(sizes)])
 
     def layers(self, x: torch.Tensor) -> list[torch.Tensor]:
         found = [x := _units_first(x)]
         for linear in self.linear[:-1]:
-            found.append(x := F.relu(_product(linear, x)))
+            found.append(x := self.activation(_product(linear, x)))
         return _samples_first([*found, _product(self.linear[-1], x)], self.linear[0])
 
 

@@ -37,6 +37,8 @@ def badge(verdict: str, reason: str = "", kind: str = "claim") -> str:
     words = "not testable" if verdict == NOT_TESTABLE else verdict
     if verdict == TRIVIAL and " in " in reason:
         words = f"trivial in {reason.rpartition(' in ')[2]}"
+    if kind == "finding":
+        sign, css, words = "", "dm-unbuilt", "we find" if verdict == HOLDS else f"we looked: {verdict}"
     if kind == "check" and verdict in (HOLDS, FAILS):
         words = "check" if verdict == HOLDS else "check fails"
     sign = f'<span aria-hidden="true">{sign}</span> ' if sign else ""
@@ -78,7 +80,7 @@ def with_rows(line: str, rows: Iterable[str], records: Iterable[Record]) -> str:
 
 def verdict_counts(records: Iterable[Record]) -> str:
     """Sign and number of each verdict that was given, as HTML."""
-    of = Counter(record["verdict"] for record in records)
+    of = Counter(record["verdict"] for record in records if record.get("kind") != "finding")
     return " ".join(
         f'<span class="dm-verdict {css}" title="{of[v]} {v}">{sign} {of[v]}</span>'
         for v, (sign, css) in LOOKS.items()

@@ -18,6 +18,7 @@ import xarray as xr
 from deepmech.core.estimates import UNKNOWN, Estimate, stack
 from deepmech_book import RECORD
 from deepmech_book.claims import registry
+from deepmech_book.claims.digests import of_measure, of_rule
 from deepmech_book.claims.display import claim_line, facts, strip
 from deepmech_book.claims.rules import NOT_TESTABLE, Rule, judge
 
@@ -87,7 +88,9 @@ class Entry:
         return claim_line(self.claim, self.to_json(), self.strip)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        return {"text/html": self._repr_html_(), "text/plain": repr(self), RECORD: {"claim": self.to_json()}}
+        claim, own = self.claim, functions_of(self.claim.page)[self.claim.id].function
+        by = {"history": len(claim.history), "rule_is": of_rule(claim), "measure_is": of_measure(claim, own)}
+        return {"text/html": self._repr_html_(), "text/plain": repr(self), RECORD: {"claim": self.to_json() | by}}
 
 
 def judged(claim: str, found: Measurement, seeds: int | None = None) -> Entry:

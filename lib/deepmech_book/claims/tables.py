@@ -210,7 +210,7 @@ def _finding_line(verdict: str, words: str, records: Sequence[Record], pages: Pa
     told = [f'<p class="dm-detail">The authors could answer: {escape(a)}</p>' for a in answers if a]
     lines = (claim_line(c, r, "", _address(c, pages, "generated/"), False) for c, r in zip(asked, records, strict=True))
     more = f" (and {len(asked) - 1} more)" if len(asked) > 1 else ""
-    head = f'<span class="dm-said">{badge(verdict)} {escape(asked[0].statement)}{more}</span> '
+    head = f'<span class="dm-said">{badge(verdict, kind=asked[0].kind)} {escape(asked[0].statement)}{more}</span> '
     head += f'<span class="dm-statement">{escape(words)}</span>'
     return f'<details class="dm-claim dm-finding"><summary>{head}</summary>{"".join([*told, *lines])}</details>'
 

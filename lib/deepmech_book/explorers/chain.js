@@ -10,14 +10,13 @@ import { Chain, curvature, diagramOf, equilibrium, ETA, largeNoiseLimit, LINEAR,
 import { hosted } from "./view.js";
 
 // The phase diagram: signed curvature over noise and friction, with the current point as a handle to drag.
-// Noise is strongest on the left, as in paper A's Figure 3.
 class PhasePlot extends Plane {
   /** Ranges are [low, high, step]; `onMove({noise, friction_right})` is called while the handle moves. */
   constructor(diagram, noise, friction, onMove) {
     super({
       height: 276, onMove,
-      label: "Point in the phase diagram. Arrow keys: left for more noise, right for less, up for more friction, down for less",
-      across: { name: "noise", range: noise, title: ["← noise ", ...symbolText("ε")], ticks: 4, digits: 4, words: "noise" },
+      label: "Point in the phase diagram. Arrow keys: right for more noise, left for less, up for more friction, down for less",
+      across: { name: "noise", range: noise, title: ["noise ", ...symbolText("ε"), " →"], ticks: 4, digits: 4, words: "noise" },
       up: {
         name: "friction_right", range: friction, title: ["friction right ", ...symbolText("μ", "→")], ticks: 5, digits: 3,
         words: "friction right",
@@ -33,7 +32,7 @@ class PhasePlot extends Plane {
 
   layout() {
     const { noise, friction } = this, [dx, dy] = [noise[1] - noise[0], friction[1] - friction[0]];
-    this.frame([noise.at(-1) + dx / 2, noise[0] - dx / 2], [friction[0] - dy / 2, friction.at(-1) + dy / 2]);
+    this.frame([noise[0] - dx / 2, noise.at(-1) + dx / 2], [friction[0] - dy / 2, friction.at(-1) + dy / 2]);
     const { left, right, top, bottom } = this.box;
     set(this.neutral, { x: left, y: top, width: right - left, height: bottom - top });
     this.draw(this.curvature, this.largest);

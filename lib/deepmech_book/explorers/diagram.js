@@ -35,7 +35,7 @@ class DiagramMap extends Plane {
   constructor(side, [row, column], onMove) {
     super({
       height: HEIGHT, onMove, across: { name: column }, up: { name: row },
-      label: `Cell of the ${side} diagram. Arrow keys: left for more noise, right for less, up and down for the row`,
+      label: `Cell of the ${side} diagram. Arrow keys: right for more noise, left for less, up and down for the row`,
     });
     this.curves = svg("g", { class: "curves" });
     this.cross = svg("path", { class: "cross" });
@@ -46,7 +46,7 @@ class DiagramMap extends Plane {
   show(diagram, shade) {
     const title = ({ words, symbol, sub }) => [words + (symbol ? " " : ""), ...(symbol ? symbolText(symbol, sub) : [])];
     const [rows, columns] = diagram.axes, [R, C] = [rows.values.length, columns.values.length];
-    Object.assign(this.across, columns, { range: [0, C - 1, 1], title: ["← more noise:  ", ...title(columns)] });
+    Object.assign(this.across, columns, { range: [0, C - 1, 1], title: ["more noise →  ", ...title(columns)] });
     Object.assign(this.up, rows, { range: [0, R - 1, 1], title: title(rows) });
     this.frame([-0.5, C - 0.5], [-0.5, R - 0.5]);
     const { x, y } = this, [w, h] = [x(1) - x(0), y(0) - y(1)], signed = shade === "curvature";
@@ -183,7 +183,7 @@ class Explorer extends StoredView {
       html("div", { class: "plots" }, ...this.sides.map((side) => side.root)),
       help(
         "Every cell is one experiment, and the small curve in it its load curve, stretched to fill the cell. Noise grows to " +
-          "the left, nonlinearity (for the chain, friction) upwards, as in the paper.",
+          "the right (the paper draws it mirrored), nonlinearity (for the chain, friction) upwards.",
         "Point at a cell: click or tap it, drag the ring, or move it with the arrow keys (with Shift five cells at a time).",
         "Red or curves that bulge: concave, the deep layers do more. Blue or curves that sag: convex. On the solid line the " +
           "mean curvature changes sign.",

@@ -1,6 +1,6 @@
 """One network that walks on a CPU: the compiled engine, down to its matrix products in vector registers.
 
-It holds the weights of a bias-free ReLU network as one flat vector, layer after layer, each (units above, units below),
+It holds the weights of a bias-free network as one flat vector, layer after layer, each (units above, units below),
 and shares its draws with :class:`~deepmech.trainers.engines.torch_walk.TorchWalk`, so both take the same path up to
 rounding. Samples go in blocks that stay in the cache from the input to the gradient, side by side in vectors of 64
 bytes; activations are feature-major. Kernels release Python's lock and run as many steps as they are asked for, noise
@@ -11,15 +11,19 @@ included, without coming back. There are two products:
 - :func:`pairs`: g[j, i] += Σ_b d[j, b] a[i, b], the gradient. Up to four by four sums of vectors stay in registers
   while b runs; then the lanes are added, always in the same order.
 
+Units are ReLU. Those of softplus take products as they are, and bend them in a pass of their own (:func:`_softplus`).
+
 Every product is a fused multiply-add and every sum has one order (:mod:`.tiles`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import factorial, log
 from typing import Any, NamedTuple
 
 import numpy as np
+from llvmlite import ir
 from numba import types
 
 from deepmech.core.compiled import Floats, Ints, Whole, Word, intrinsic, njit
@@ -172,6 +176,63 @@ def pairs(
         top += down
 
 
+def _exponential(code: Vectors, u: Any) -> Any:
+    """exp(-u) of a vector u ≥ 0, to rounding; from 40 on that of 40: nothing beside 1, and its square is not denormal.
+
+    By the same sums on every processor, which functions of C's library are not: u = n log 2 + r with a whole n, and the
+    series of exp(-r) with |r| ≤ ½ log 2, as far as the numbers' type can see it.
+    """
+    b, small = code.builder, code.size == 4
+    digits, bias, terms = (23, 127, 7) if small else (52, 1023, 13)
+    whole = ir.VectorType(ir.IntType(8 * code.size), code.lanes)
+    high = float((np.float32 if small else np.float64)(log(2.0)))
+    low = log(2.0) - high if small else 2.3190468138462996e-17
+    u = b.select(b.fcmp_ordered(">", u, code.constant(40.0)), code.constant(40.0), u)
+    n = b.fptosi(b.fadd(b.fmul(u, code.constant(1 / log(2.0))), code.constant(0.5)), whole)
+    turns = b.sitofp(n, code.vector)
+    rest = code.fma(turns, code.constant(-low), code.fma(turns, code.constant(-high), u))
+    sums = code.zero
+    for k in range(terms, -1, -1):
+        sums = code.fma(sums, rest, code.constant((-1) ** k / factorial(k)))
+    power = b.shl(b.sub(ir.Constant(whole, [bias] * code.lanes), n), ir.Constant(whole, [digits] * code.lanes))
+    return b.fmul(sums, b.bitcast(power, code.vector))
+
+
+@intrinsic
+def _softplus(typingctx: Any, a: Any, a0: Any, beta: Any) -> tuple[Any, Any]:
+    """One vector z of ``a`` becomes log(1 + exp(β z))/β = max(z, 0) + 2 artanh(e/(2 + e))/β with e = exp(-β|z|)."""
+
+    def codegen(context: Any, b: Any, signature: Any, args: Any) -> Any:
+        code = Vectors(context, b, a.dtype)
+        place, by = code.pointer(a, args[0], args[1]), code.spread(args[2])
+        z = code.load(place)
+        positive = b.fcmp_unordered(">", z, code.zero)  # in this way nan stays
+        e = _exponential(code, b.fmul(by, b.select(positive, z, b.fneg(z))))
+        s = b.fdiv(e, b.fadd(code.constant(2.0), e))
+        square, sums = b.fmul(s, s), code.zero
+        for k in range(6 if code.size == 4 else 16, -1, -1):
+            sums = code.fma(sums, square, code.constant(2 / (2 * k + 1)))
+        code.store(b.fadd(b.select(positive, z, code.zero), b.fdiv(b.fmul(sums, s), by)), place)
+        return context.get_dummy_value()
+
+    return types.void(a, types.int64, a.dtype), codegen
+
+
+@intrinsic
+def _times_slope(typingctx: Any, d: Any, d0: Any, a: Any, a0: Any, beta: Any) -> tuple[Any, Any]:
+    """One vector of ``d`` times the slope of softplus, 1/(1 + exp(-β z)) = 1 - exp(-β a), where its value is ``a``."""
+
+    def codegen(context: Any, b: Any, signature: Any, args: Any) -> Any:
+        code = Vectors(context, b, a.dtype)
+        place, by = code.pointer(d, args[0], args[1]), code.spread(args[4])
+        value = code.load(code.pointer(a, args[2], args[3]))
+        slope = b.fsub(code.constant(1.0), _exponential(code, b.fmul(by, value)))
+        code.store(b.fmul(code.load(place), slope), place)
+        return context.get_dummy_value()
+
+    return types.void(d, types.int64, a, types.int64, a.dtype), codegen
+
+
 def vectors(dtype: str) -> int:
     """Samples in a vector: 16 in float32, 8 in float64."""
     return BYTES // np.dtype(dtype).itemsize
@@ -185,6 +246,8 @@ class Net(NamedTuple):
     w: np.ndarray
     v: np.ndarray
     g: np.ndarray
+    softplus: float
+    """β of softplus, 0 for ReLU."""
 
 
 class Samples(NamedTuple):
@@ -226,7 +289,9 @@ def _block(
     """
     w, g, sizes, a, d = net.v, net.g, net.sizes, workspace.a, workspace.d
     # As plain integers: for every literal number numba would compile the products once more.
-    relu, linear, where_active = np.int64(RELU), np.int64(LINEAR), np.int64(WHERE_ACTIVE)
+    linear, smooth = np.int64(LINEAR), net.softplus > 0
+    bent, masked = (linear, linear) if smooth else (np.int64(RELU), np.int64(WHERE_ACTIVE))
+    lanes, beta = BYTES // d.itemsize, d.dtype.type(net.softplus)
     none, one_by_one = np.int64(0), np.int64(1)
     last = sizes.shape[0] - 1
     widest = 1
@@ -239,7 +304,11 @@ def _block(
         # One call for all layers: wherever a product is called, it is compiled again.
         inputs, first = (x, x0) if i == 1 else (a, below)
         out, to = (a, below + layer) if i < last else (d, (i % 2) * layer)
-        rows(relu if i < last else linear, out, to, m, w, start, k, one_by_one, inputs, first, k, a, none, s, n)
+        rows(bent if i < last else linear, out, to, m, w, start, k, one_by_one, inputs, first, k, a, none, s, n)
+        if smooth and i < last:
+            for j in range(m):
+                for b in range(0, n, lanes):
+                    _softplus(a, to + j * s + b, beta)
         start += m * k
     up = (last % 2) * layer
     zero, one, factor = d.dtype.type(0), d.dtype.type(1), d.dtype.type(scale)
@@ -254,7 +323,11 @@ def _block(
         inputs, first = (x, x0) if i == 1 else (a, below)
         pairs(g, start, d, up, m, inputs, first, k, s, n, workspace.small)
         if i > 1:
-            rows(where_active, d, down, k, w, start, one_by_one, k, d, up, m, a, below, s, n)
+            rows(masked, d, down, k, w, start, one_by_one, k, d, up, m, a, below, s, n)
+            if smooth:
+                for j in range(k):
+                    for b in range(0, n, lanes):
+                        _times_slope(d, down + j * s + b, a, below + j * s + b, beta)
 
 
 @njit(**INSIDE)
@@ -358,9 +431,11 @@ class CompiledWalk:
     x : (n, d), standardised inputs; ``y`` : (n,), labels ±1.
     dtype : str
         ``"mixed"``, weights in float64 and products in float32, or ``"float64"``.
+    softplus : float
+        β of softplus units, 0 for ReLU.
     """
 
-    def __init__(self, sizes: Sequence[int], x: np.ndarray, y: np.ndarray, dtype: str = "mixed"):
+    def __init__(self, sizes: Sequence[int], x: np.ndarray, y: np.ndarray, dtype: str = "mixed", softplus: float = 0.0):
         self.sizes = np.array(sizes, np.int64)
         self.type = TYPES[dtype]
         self.n, lanes, self._given = len(x), vectors(self.type), (x, y)
@@ -381,7 +456,7 @@ class CompiledWalk:
         w, v, g = (np.zeros(n_weights(sizes), t) for t in ("float64", self.type, "float64"))
         even = len(g) + len(g) % 2
         self._workspace = Workspace(**workspace, small=small, bits=np.empty(even, np.uint32), z=np.empty(even))
-        self._net = Net(self.sizes, w, v, g)
+        self._net = Net(self.sizes, w, v, g, float(softplus))
         blocked = aligned(padded.size, self.type), aligned(blocks * self.block, self.type)
         blocked[0][:] = padded.reshape(len(padded), blocks, self.block).transpose(1, 0, 2).ravel()
         blocked[1][: self.n] = labels
@@ -415,7 +490,7 @@ class CompiledWalk:
 
     def evaluate(self) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
         """What :func:`evaluate` finds, each with a first axis of one network."""
-        loss, error, active = evaluate(self._net.w, self.sizes.tolist(), *self._given)
+        loss, error, active = evaluate(self._net.w, self.sizes.tolist(), *self._given, self._net.softplus)
         return np.array([loss]), np.array([error]), [layer[None] for layer in active]
 
     def _advance(
@@ -431,7 +506,7 @@ class CompiledWalk:
 
 @np.errstate(over="ignore", invalid="ignore")
 def evaluate(
-    weights: np.ndarray, sizes: Sequence[int], x: np.ndarray, y: np.ndarray
+    weights: np.ndarray, sizes: Sequence[int], x: np.ndarray, y: np.ndarray, softplus: float = 0.0
 ) -> tuple[float, float, list[np.ndarray]]:
     """Mean data loss, fraction of samples on the wrong side, and per hidden layer which units are not always silent.
 
@@ -442,7 +517,7 @@ def evaluate(
         size = sizes[i] * sizes[i - 1]
         a = a @ np.asarray(weights[start : start + size], float).reshape(sizes[i], sizes[i - 1]).T
         if i < len(sizes) - 1:
-            np.maximum(a, 0, out=a)
+            a = np.logaddexp(0, softplus * a) / softplus if softplus else np.maximum(a, 0, out=a)
             active.append((a > 0).any(0))
         start += size
     margin = np.asarray(y, float) * a[:, 0]

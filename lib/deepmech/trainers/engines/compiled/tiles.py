@@ -71,6 +71,10 @@ class Vectors:
         first = self.builder.insert_element(ir.Constant(self.vector, ir.Undefined), scalar, ir.IntType(32)(0))
         return self.shuffle(first, None, [0] * self.lanes)
 
+    def constant(self, number: float) -> Any:
+        """A number of the program in every lane."""
+        return ir.Constant(self.vector, [number] * self.lanes)
+
     def shuffle(self, x: Any, y: Any, lanes: Iterable[int]) -> Any:
         """A vector of these lanes of x and, counted on, of y (which may be None)."""
         lanes = ir.Constant(ir.VectorType(ir.IntType(32), self.lanes), list(lanes))
