@@ -377,7 +377,7 @@ def linear_slope(x: Any, y: Any) -> Estimate:
     if x.size < 3:
         return unknown(f"too few points for the interval of a slope: {x.size}, and it takes 3", float(fit.slope))
     reach = scipy.stats.t.ppf((1 + LEVEL) / 2, x.size - 2) * fit.stderr
-    return Estimate(float(fit.slope), float(fit.slope - reach), float(fit.slope + reach))
+    return Estimate(float(fit.slope), float(fit.slope - reach), float(fit.slope + reach), x.size)
 
 
 def crossing(x: Any, y: Any, level: float = 0.0, *, direction: str, last: bool = False) -> float:

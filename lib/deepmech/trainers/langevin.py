@@ -555,8 +555,7 @@ def _group(
     sizes, dtype, softplus = members[0].sizes(data), members[0].dynamics.dtype, float(members[0].dynamics.softplus)
     streams = [member.stream for member in members]
     if engine == "torch":
-        walk = TorchWalk(sizes, data.x_train, data.y_train, dtype, len(members), device, softplus)
-        return walk, streams, sizes
+        return TorchWalk(sizes, data.x_train, data.y_train, dtype, len(members), device, softplus), streams, sizes
     return CompiledWalk(sizes, data.x_train, data.y_train, dtype, softplus), streams, sizes
 
 
