@@ -134,7 +134,7 @@ def norm_like_the_integral(level, rng, rival):
 
 @page.pair("B.3.wilder", usual=3.5, reach=1.2)
 def margins_fluctuate(level, rng, rival):
-    """Eight sets in which differences of margins fluctuate with their mean, by a factor that scatters less than theirs."""
+    """Eight sets in which differences of margins fluctuate with their mean, by a factor that scatters, if less."""
     factors = level[""] * np.exp(0.48 * rng.normal(size=8))
     noise = 1e-3 * rng.normal(size=(8, N))
     means = [grown(SHARE + one, SHARE + (f - 0.5) * one) for f, one in zip(factors, noise, strict=True)]
