@@ -24,7 +24,7 @@ PAGE = "spring_block/phase_diagram"
 def record(claim="A.3.eq8", measured=-0.0497, page=PAGE, interval=None, **numbers):
     if claim == "A.3.eq8":
         numbers = {"expected": -0.05, "null": 0.1, **numbers}
-    measured = measured if interval is None else Estimate(measured, *interval)
+    measured = measured if interval is None else Estimate(measured, *interval, n=5)
     return {"page": page, "profile": "quick", "claim": entry_of(claim, measured, **numbers).to_json()}
 
 
@@ -240,7 +240,7 @@ def test_a_flipped_verdict_stops_the_build_until_it_is_accepted(checkout, monkey
     monkeypatch.setattr(site, "_jupyter_book", jupyter_book)
     monkeypatch.setattr(tables, "missing", lambda records, pages: [])  # the registry is that of the real book
     monkeypatch.chdir(checkout.root)
-    write_notebooks(checkout, a=notebook_text(CLAIM.format(0.2)))
+    write_notebooks(checkout, a=notebook_text(CLAIM.format(-0.2)))
 
     def book(*options):
         status = cli.main(["book", *options])
@@ -253,7 +253,7 @@ def test_a_flipped_verdict_stops_the_build_until_it_is_accepted(checkout, monkey
     status, words = book()
     assert status == 0 and "0 to execute" in words and "1 claims as in" in words and "up to date" in words
 
-    (checkout.root / "notebooks" / "springs" / "a.md").write_text(notebook_text(CLAIM.format(-0.2)))
+    (checkout.root / "notebooks" / "springs" / "a.md").write_text(notebook_text(CLAIM.format(0.2)))
     for options in ([], ["--no-site"], ["--chapters", "springs"]):
         status, words = book(*options)
         assert status == 1 and "A.3.convex: holds → fails; measured -0.2 → 0.2" in words

@@ -17,7 +17,7 @@ from deepmech_book import RECORD, claims
 from deepmech_book.claims import tables
 from deepmech_book.claims.display import MOST, number, short
 from deepmech_book.claims.functions import by_threshold
-from deepmech_book.claims.rules import FAILS, HOLDS, NOT_TESTABLE, TRIVIAL, UNDECIDED, Rule, judge
+from deepmech_book.claims.rules import FAILS, HOLDS, NOT_TESTABLE, TRIVIAL, UNDECIDED, Rule, again, judge, power
 
 NUMBER = st.floats(-10, 10)
 RULES = st.one_of(
@@ -190,7 +190,8 @@ def test_labelled_arrays_are_matched_by_name_not_by_position():
         ({"measured": 0.1, "null": 0.0}, "needs an expected value"),
         ({"measured": 0.1, "expected": 0.1}, "needs its null, measured: the noiseless step"),
         ({"measured": 0.1, "expected": [0.1, 0.2], "null": 0.0}, "expected does not fit measured"),
-        ({"measured": Estimate(0.1, 1.0, 0.0), "expected": 0.1, "null": 0.0}, "lower end above"),
+        ({"measured": Estimate(0.1, 1.0, 0.0, 5), "expected": 0.1, "null": 0.0}, "lower end above"),
+        ({"measured": Estimate(0.1, 0.0, 1.0), "expected": 0.1, "null": 0.0}, "of how many independent runs"),
         ({"measured": [], "expected": 0.1, "null": 0.0}, "measured is empty"),
     ],
 )
@@ -224,7 +225,7 @@ def test_the_display_carries_the_record_and_needs_no_style():
     ("difference", "verdict"), [((-0.3, -0.1), HOLDS), ((-0.1, 0.2), UNDECIDED), ((0.1, 0.2), TRIVIAL)]
 )
 def test_a_null_counts_as_better_only_beyond_the_interval_of_the_difference(difference, verdict):
-    measured = Estimate(-0.7, -0.75, -0.65, null=-0.8, difference=difference)
+    measured = Estimate(-0.7, -0.75, -0.65, 5, null=-0.8, difference=difference)
     found = entry_of("A.1.accuracy_falls", measured)
     assert found.verdict == verdict
     assert "less its null</dt> <dd>[" in found._repr_html_() and found.detail == ""
@@ -254,6 +255,42 @@ def test_a_null_that_does_better_somewhere_decides_before_one_that_cannot_be_tol
 )  # fmt: skip
 def test_numbers_have_two_digits_and_more_where_they_would_look_like_a_rival_or_a_bar(shown, words):
     assert shown == words
+
+
+@pytest.mark.parametrize(("n", "region"), [(4, (0.0, np.inf)), (10, (-0.5, 0.9))])
+def test_a_verdict_comes_again_as_often_as_its_card_says(n, region):
+    """Truths anywhere about the rule; two experiments of each, with Student's intervals."""
+    rng = np.random.default_rng(0)
+    draws = rng.uniform(-6, 6, 2000)[:, None, None] + rng.standard_normal((2000, 2, n))
+    low, high = (estimate(np.moveaxis(draws, 2, 0), scatter="symmetric").interval[i] for i in (0, 1))
+    holds, fails = (low > region[0]) & (high < region[1]), (high < region[0]) | (low > region[1])
+    verdicts = np.where(holds, HOLDS, np.where(fails, FAILS, UNDECIDED))
+    said = np.array(
+        [again(region, (a, b), v, n) for a, b, v in zip(low[:, 0], high[:, 0], verdicts[:, 0], strict=True)]
+    )
+    came = verdicts[:, 0] == verdicts[:, 1]
+    for least, most in ((0, 0.65), (0.65, 0.9), (0.9, 1)):
+        some = (said > least) & (said <= most)
+        assert some.sum() > 50 and abs(came[some].mean() - said[some].mean()) < 0.07, (least, most)
+
+
+def test_power_is_how_often_a_true_number_in_the_middle_holds():
+    """Of six normal numbers; half the width of an interval whose s is right is 2.571/√6."""
+    runs = np.random.default_rng(0).standard_normal((6, 4000))
+    low, high = estimate(runs, scatter="symmetric").interval
+    for reach in (0.7, 1.2, 2.0):
+        held = np.mean((low > -reach) & (high < reach))
+        assert power((-reach, reach), (-1.0496, 1.0496), 6) == pytest.approx(held, abs=0.03)
+    assert power((0.0, np.inf), (-1.0, 1.0), 6) == 1
+
+
+def test_a_card_says_its_runs_and_how_sure_its_verdict_is():
+    thin = entry_of("A.1.convex_side", Estimate(-0.06, -0.12, -0.003, 10), seeds=400)
+    assert "again in 5" in thin._repr_html_().partition("</summary>")[0]
+    assert "10 independent runs, over which the interval is" in repr(thin) and "power" not in repr(thin)
+    wide = entry_of("C.A4.cold_flat", Estimate(0.98, 0.91, 1.06, 3), expected=1.0, null=9.0)
+    assert "even if the truth lay in the middle of the rule" in repr(wide)
+    assert "they do not scatter" in repr(entry_of("A.3.convex", Estimate(-0.1, -0.1, -0.1, 3)))
 
 
 def test_what_was_changed_stands_on_the_card():

@@ -45,7 +45,9 @@ def test_keys_point_at_cells_and_their_numbers_are_the_results(visit: Any, still
     handle.focus()
     for key in ("ArrowRight", "ArrowRight", "ArrowDown"):
         page.keyboard.press(key)
-    here = result(experiment("figure-1c")).sel(slope=0.2, dropout=0.08)
+    ships = result(experiment("figure-1c"))
+    assert page.inner_text(".goal").startswith("On the left, find the cell of the most accurate")
+    here = ships.sel(slope=0.2, dropout=0.08)
     bend, right = float(here.curvature.mean()), 100 * float(here.accuracy.mean())
     told = handle.get_attribute("aria-valuetext")
     assert told.startswith("dropout 0.08, negative slope 0.2: curvature")
@@ -57,6 +59,11 @@ def test_keys_point_at_cells_and_their_numbers_are_the_results(visit: Any, still
     assert page.locator(".side").first.locator(".lines.load .seed").count() == 10
     # The ring of the other diagram went to the same place of it: row 9 of 11, column 4 of 11.
     assert "noise 0.006" in page.evaluate(FACTS, 1) and "friction right 0.2 " in page.evaluate(FACTS, 1)
+    best = ships.accuracy.mean("seed").stack(cell=("slope", "dropout")).idxmax().item()
+    assert best == (0.4, 0.04)
+    for key in ("ArrowLeft", "ArrowDown"):
+        page.keyboard.press(key)
+    assert page.inner_text(".goal").startswith(f"Found: {100 * float(ships.accuracy.mean('seed').max()):.1f} %")
 
 
 def test_mouse_and_finger_point_at_cells(visit: Any, still: Any) -> None:

@@ -92,21 +92,21 @@ def test_shown_curvature_is_that_of_the_shown_chain(visit: Any, still: Any) -> N
 def test_guess_first_then_see(visit: Any, still: Any) -> None:
     page = visit().open(still("chain"))
     page.get_by_role("button", name="Guess one").click()
-    assert page.inner_text(".numbers").startswith("t = 0.0")
+    assert page.inner_text(".numbers").startswith("t = 0.0") and page.inner_text(".state strong") == "At the wall"
+    settings = {name: page.locator(f"input[name={name}]").input_value() for name in ("friction_right", "friction_left")}
+    asked = page.inner_text(".guess span")
+    assert asked in page.inner_text("[role=status]") and all(f"{float(v):.3f}" in asked for v in settings.values())
     telling = page.locator(".phase, .phase text, .line.quiet, .line.loud, .sliders output, .sliders input, .legend")
     assert telling.count() > 10 and not any(one.is_visible() for one in telling.all())
-    assert "friction right" not in page.inner_text("[role=status]")
     resize(page, 390)
     assert page.locator(".guess span").is_visible(), "three buttons need their question on a phone, too"
     page.locator("input[name=speed]").evaluate("(e) => { e.value = 100; e.dispatchEvent(new Event('input')); }")
     page.get_by_role("button", name="Convex", exact=True).click()
     assert page.locator(".phase").is_visible()
-    page.wait_for_function(
-        "document.querySelector('.guess span').textContent.startsWith('You guessed')", timeout=60_000
-    )
+    page.wait_for_function("/^(Right|No), /.test(document.querySelector('.guess span').textContent)", timeout=60_000)
     word = {"Lazy": "concave", "Balanced": "linear", "Over-noisy": "convex"}[page.inner_text(".state strong")]
     told = page.inner_text(".guess span")
-    assert told == ("You guessed right." if word == "convex" else "You guessed convex.")
+    assert told.startswith("Right, " if word == "convex" else f"No, {word}, ")
 
 
 def test_shown_state_is_that_of_the_simulated_points(visit: Any, still: Any) -> None:

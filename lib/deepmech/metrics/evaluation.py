@@ -21,6 +21,7 @@ from torch import nn
 from torch.utils.data import BatchSampler, DataLoader, Dataset, SequentialSampler, Subset
 
 from deepmech.core import specs
+from deepmech.core.labels import LABELS
 from deepmech.core.random import Stream
 from deepmech.metrics.separation import as_tensor, real_numbers, require_classes
 
@@ -30,9 +31,6 @@ __all__ = [
 ]  # fmt: skip
 
 Forward = Callable[[nn.Module, Any], Any]
-
-LABELS = ("labels", "label", "y", "targets", "target")
-"""Where a batch with names may have its labels; the first that is there counts."""
 
 
 @dataclass(frozen=True)
@@ -174,11 +172,12 @@ class Batches:
         self, x: Any, y: Any, batch_size: int = 1024, n_samples: int | None = None, groups: Any = None,
         sample_axis: int | None = None,
     ) -> None:  # fmt: skip
-        specs.check_int("load_curve: batch_size", batch_size)
+        batch_size = specs.check_int("load_curve: batch_size", batch_size)
         if n_samples is not None:
-            specs.check_int("load_curve: n_samples", n_samples, allowed="a whole number, at least 1, or None")
+            allowed = "a whole number, at least 1, or None"
+            n_samples = specs.check_int("load_curve: n_samples", n_samples, allowed=allowed)
         if sample_axis is not None:
-            specs.check_int("load_curve: sample_axis", sample_axis, 0)
+            sample_axis = specs.check_int("load_curve: sample_axis", sample_axis, 0)
         if isinstance(groups, int):
             specs.raise_invalid("load_curve: groups", groups, "the object of each sample; n_folds=20 deals samples")
         self.n_samples, self.batch_size, self.place, self.groups = n_samples, batch_size, y, groups

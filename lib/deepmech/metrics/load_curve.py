@@ -273,7 +273,7 @@ class LoadCurve:
         known = callable(metric) or metric in get_args(Metric)
         specs.check("load_curve: metric", metric, known, "'D', 'D_hat' or a function of features and labels")
         specs.check_bool("load_curve: debias", debias)
-        specs.check_int("load_curve: n_folds", n_folds)
+        n_folds = specs.check_int("load_curve: n_folds", n_folds)
         if isinstance(layers, str) and layers != BLOCKS:
             raise ValueError(f"load_curve: layers = {layers!r}: give a list of names, or 'blocks'")
         self.layers = layers if layers is None or isinstance(layers, str) else list(layers)

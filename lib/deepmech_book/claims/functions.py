@@ -96,7 +96,8 @@ class Entry:
 def judged(claim: str, found: Measurement, seeds: int | None = None) -> Entry:
     """What was found of a claim of the registry, with the verdict that follows by the claim's rule.
 
-    ``seeds`` is the number of independent runs behind it; an estimate brings its own. A ValueError names a measurement
+    ``seeds`` is the number of runs behind a number without an interval; an estimate has to bring that of its
+    independent ones. A ValueError names a measurement
     that is missing or not finite, and an expected value or a null that is missing, or that the claim does not have.
     """
     measured, expected, null = found.measured, found.expected, found.null
@@ -106,11 +107,13 @@ def judged(claim: str, found: Measurement, seeds: int | None = None) -> Entry:
     lacking = ""
     if isinstance(measured := _one(measured), Estimate):
         one = measured
-        measured, interval, seeds = one.value, one.interval, one.n if seeds is None else seeds
+        measured, interval, seeds = one.value, one.interval, seeds if one.n is None else one.n
         if null is None and c.against is not None:
             null, difference = one.null, one.difference
         if not one.is_finite:
             lacking = one.reason or UNKNOWN
+        elif one.n is None:
+            raise ValueError(f"claim {claim}: its interval does not say of how many independent runs: give Estimate.n")
     null, first = (one.value if isinstance(one := _one(which), Estimate) else one for which in (null, found.first_null))
     if lacking and not_testable is None:
         not_testable, numbers = lacking, [x for x in (measured, null) if x is not None]
@@ -242,7 +245,7 @@ def functions_of(page: str) -> Mapping[str, ClaimFunction]:
 def measure(name: str, *runs: Any, seeds: int | None = None, **named: Any) -> Entry:
     """Measure a claim by its function; the verdict follows from its rule.
 
-    ``seeds`` is the number of independent runs, where the function cannot know it.
+    ``seeds`` is the number of runs, where the function makes no interval and cannot know it.
     """
     page = registry.claim(name).page
     functions = functions_of(page)
