@@ -12,11 +12,7 @@ from deepmech.data import load
 from deepmech.metrics.curvature import curvature
 from deepmech.trainers import MLP, Training, train
 from deepmech_book.sweeps.policy import verification_policy
-from deepmech_book.sweeps.spring_block.networks import (
-    TORCH,
-    specs,
-    summarise,
-)
+from deepmech_book.sweeps.spring_block.networks import TORCH, specs, summarise
 
 #: Fig. 4, left column (SM S3); everything else as in Fig. 1.
 REGIMES = {
