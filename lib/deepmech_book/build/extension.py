@@ -27,30 +27,24 @@ def refuse_plain_build(app: Any, config: Any) -> None:
         raise SystemExit("Jupyter Book alone finds no executed page here: run make book (or deepmech book)")
 
 
-def provenance_banner(made: dict[str, Any], download: str) -> str:
-    """How a page was made: profile, time, date, the executed notebook to take away, and the results it draws."""
-    profile = html.escape(made["parameters"]["profile"])
-    details = f"executed in {format_duration(made['seconds'])} on {html.escape(made['date'])}"
+def add_stamp(app: Any, doctree: nodes.document) -> None:
+    """Put at the end of a page that the build executed how it was made, when and where, with the executed notebook to
+    take away, and the results it draws: it begins with its question."""
+    name = app.env.docname
+    if (made := gallery.executed(app, name)) is None:
+        return
+    download, profile = "../" * name.count("/") + f"_sources/{name}.ipynb", html.escape(made["parameters"]["profile"])
     said = (
         f'<p class="dm-stamp"><span class="dm-profile dm-{profile}">{profile} profile</span> '
-        f"<span>{details}</span> "
+        f"<span>executed in {format_duration(made['seconds'])} on {html.escape(made['date'])}</span> "
         f'<a class="dm-download" href="{html.escape(download)}" download>executed notebook</a></p>'
     )
     if results := "".join(f"<li>{_said(one)}</li>" for one in made["results"]):
         counted = f"<summary>{_counted(made['results'])}</summary>"
         said += f"<div class=dm-results><details>{counted}<ul>{results}</ul></details></div>"
-    return said
-
-
-def add_stamp(app: Any, doctree: nodes.document) -> None:
-    """Put at the end of a page that the build executed how it was made, when and where: it begins with its question."""
-    name = app.env.docname
-    if (made := gallery.executed(app, name)) is not None:
-        title = next(iter(doctree.findall(nodes.title)))
-        download = "../" * name.count("/") + f"_sources/{name}.ipynb"
-        foot = f"Last executed from a fresh kernel on {made['date']}: {made['machine']}; {made['versions']}."
-        banner = f'{provenance_banner(made, download)}<p class="dm-made">{html.escape(foot)}</p>'
-        title.parent.append(nodes.raw("", banner, format="html"))
+    foot = f"Last executed from a fresh kernel on {made['date']}: {made['machine']}; {made['versions']}."
+    said += f'<p class="dm-made">{html.escape(foot)}</p>'
+    next(iter(doctree.findall(nodes.title))).parent.append(nodes.raw("", said, format="html"))
 
 
 def depend_on_path(app: Any, doctree: nodes.document) -> None:
