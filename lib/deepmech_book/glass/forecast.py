@@ -48,15 +48,13 @@ def time_errors(run, said):
     record's end stands for the other; where neither does, both agree that nothing happens: the pair is left out.
     """
 
-    def crossing(curve):
-        known = np.isfinite(curve)
-        return decorrelation_time(real.time.values[known], curve[known]).time
+    def crossing(curves):
+        return decorrelation_time(real.time.values, curves).time
 
     real, forecast = (one.overlap.isel(chi=PAPER_WINDOW, drop=True) for one in (run, said))
     end = real.time.where(np.isfinite(real)).max("time")
     walked, foretold = (
-        xr.apply_ufunc(crossing, one, input_core_dims=[["time"]], vectorize=True, output_dtypes=[float])
-        for one in (real, forecast.where(np.isfinite(real)))
+        xr.apply_ufunc(crossing, one, input_core_dims=[["time"]]) for one in (real, forecast.where(np.isfinite(real)))
     )
     off = abs(np.log10(foretold.fillna(end) / walked.fillna(end)))
     return off.where(np.isfinite(walked) | np.isfinite(foretold)).median(["temperature", "waiting"])
