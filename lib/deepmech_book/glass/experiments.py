@@ -15,9 +15,9 @@ def rested(**fixed):
     return row | {"compute": "glass.preparation"}
 
 
-def on_kinks(phase, softplus, waiting, longest, n_data=16_000, width=15):
+def on_kinks(phase, softplus, waiting, longest, n_data=8000):
     """A row of networks of a phase with whitened inputs, of ReLU or softplus units, that walk without noise."""
-    like = walks.standard(phase, "mnist", n_data=n_data, whiten=True, width=width)
+    like = walks.standard(phase, "mnist", n_data=n_data, whiten=True)
     fixed = {name: like.fixed[name] for name in ("data", "width", "regularisation")}
     fixed |= {
         "softplus": softplus, "chi": like.fixed["chi"][walks.FINE_WINDOW], "waiting": list(waiting),
@@ -81,8 +81,8 @@ SIZES = {
 KINKS = {
     "regularised": (range(300, 305), {"softplus": 0.0, "waiting": (10_000, 50_000), "longest": 8000}),
     "underparameterised": (range(300, 305), {"softplus": 0.0, "waiting": (10_000, 50_000), "longest": 3000}),
-    "regularised-smooth": (range(300, 304), {"softplus": 5.0, "waiting": (10_000,), "longest": 8000}),
-    "underparameterised-smooth": (range(300, 304), {"softplus": 5.0, "waiting": (10_000,), "longest": 3000}),
+    "regularised-smooth": (range(300, 303), {"softplus": 5.0, "waiting": (10_000,), "longest": 8000}),
+    "underparameterised-smooth": (range(300, 303), {"softplus": 5.0, "waiting": (10_000,), "longest": 3000}),
 }
 """Walks without noise by phase, of ReLU and smooth: seeds that no walk of the book had when claims were frozen."""
 EXPERIMENTS: dict[str, experiments.Row] = {

@@ -93,7 +93,7 @@ def flipping(path: np.ndarray, sizes: Sequence[int], data: Any) -> tuple[Kinks, 
     spread = start.std(0)
     dead = spread <= 1e-6 * spread.max()  # what weight decay has left of units that nothing wants is near zero always
     rough = np.where((changes > 0) | (start == 0) | dead, np.inf, abs(start) / np.where(dead, 1, spread))
-    few = np.argsort(rough, axis=None)[: CANDIDATES * len(flips.sample)]
+    few = np.argsort(rough, axis=None)[: min(CANDIDATES * len(flips.sample), np.isfinite(rough).sum())]
     near = Kinks(*np.unravel_index(few, rough.shape))
     steep = np.linalg.norm(near.normals(path[0], sizes, x), axis=1)
     distance = abs(start[near.sample, near.layer, near.unit]) / np.where(steep > 0, steep, np.nan)
