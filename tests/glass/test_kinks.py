@@ -8,8 +8,10 @@ from deepmech_book.sweeps.glass.kinks import KINDS, SETS
 from pairs import Page
 
 page = Page("glass/kinks")
-N = {"kinked": 5, "smooth": 3}
-"""Networks of each phase that ship, and the half-width of an interval of so many in standard deviations."""
+SMOOTH = 3
+"""Smooth networks of each phase that ship; of ReLU there are five."""
+FAR = 0.55
+"""What a rival is at that does not do as well."""
 REACH = {5: 2.776 / 5**0.5, 3: 4.303 / 3**0.5}
 TIMES = np.unique(np.geomspace(1, 1e5, 300).round())
 WAITS = [10_000, 50_000]
@@ -50,10 +52,6 @@ def in_sets(kinked, near):
     return xr.DataArray(rows, {"set": list(SETS)}, ("set", "waiting", "seed"))
 
 
-def of_phases(kind, level, make):
-    return {kind: {phase: make(phase, level[phase]) for phase in kinks.PHASES}}
-
-
 def told_by(source, ratio):
     """Times foretold that are so many times as long as those walked, after the first wait."""
     return {source: np.stack([1000 * ratio, np.full_like(ratio, 2000)])}
@@ -64,104 +62,54 @@ def grown(source, excess):
     return {source: np.stack([np.full_like(excess, 1000), 2000 * np.exp(-excess)])}
 
 
-PANELS = {"panels": kinks.PHASES}
+def pair(claim, usual, make, n=5, panels=kinks.PHASES):
+    """Networks of a claim: ``make(numbers, beside)`` of numbers about the level, and such of the rival, if it does as
+    well; numbers from 1 on are ratios, and scatter by factors."""
+    scatter = by_factors if usual >= 1 else around
 
-
-def ratios(claim, kind, **how):
-    @page.pair(claim, **PANELS, **how)
+    @page.pair(claim, panels=panels, usual=usual)
     def networks(level, rng, rival):
-        return of_phases(
-            kind,
-            level,
-            lambda p, one: run(N[kind], gradient_norm=at_first(by_factors(one, reach(claim), N[kind], rng))),
-        )
+        reach = next(iter(page.pairs[claim].reach.values()))
+        drawn = {p: [scatter(one, reach, n, rng) for _ in range(2)] for p, one in level.items()}
+        made = {p: make(own, beside if rival else beside - level[p] + FAR) for p, (own, beside) in drawn.items()}
+        return {"runs": made if panels[0] else {kinks.AGEING: made[""]}}
 
 
-def reach(claim):
-    """The half-width of the interval that ships."""
-    return page.pairs[claim].reach[next(iter(page.pairs[claim].reach))]
+def told(source):
+    return lambda numbers, _: run(len(numbers), told_by(source, numbers))
 
 
-ratios("C.3.kinks.gradient", "kinked", usual=8.0)
-ratios("C.3.kinks.smooth", "smooth", usual=1.0)
+def named(name):
+    return lambda numbers, _: run(len(numbers), **{name: at_first(numbers)})
 
 
-def cosines(claim, kind, name, **how):
-    @page.pair(claim, **PANELS, **how)
-    def networks(level, rng, rival):
-        return of_phases(
-            kind, level, lambda p, one: run(N[kind], **{name: at_first(around(one, reach(claim), N[kind], rng))})
-        )
+def shared(name):
+    return lambda own, beside: run(len(own), **{name: in_sets(own, beside)})
 
 
-cosines("C.3.kinks.direction", "kinked", "cos_way", usual=0.1)
-cosines("C.3.kinks.smooth.direction", "smooth", "cos_drift", usual=0.99995)
+def grown_beside(source, other):
+    return lambda own, beside: run(len(own), grown(source, own) | grown(other, beside))
 
 
-def memories(claim, kind, source, **how):
-    @page.pair(claim, **PANELS, **how)
-    def networks(level, rng, rival):
-        return of_phases(
-            kind, level,
-            lambda p, one: run(N[kind], told_by(source, by_factors(one, reach(claim), N[kind], rng))),
-        )  # fmt: skip
+def spans_that_grow(factor, _):
+    rank = np.tile(np.stack([np.full_like(factor, 100), 100 * factor]), (len(SETS), 1, 1))
+    return run(len(factor), rank=xr.DataArray(rank, {"set": list(SETS)}, ("set", "waiting", "seed")))
 
 
-memories("C.3.kinks.instant", "kinked", "one instant", usual=0.15)
-memories("C.3.kinks.look", "kinked", "first look", usual=1.0)
-memories("C.3.kinks.smooth.instant", "smooth", "one instant", usual=1.0)
-
-
-def shares(claim, name, usual, near):
-    @page.pair(claim, **PANELS, usual=usual)
-    def networks(level, rng, rival):
-        def one(_, level):
-            kinked, beside = (around(level, reach(claim), N["kinked"], rng) for _ in range(2))
-            return run(N["kinked"], **{name: in_sets(kinked, beside if rival else beside - level + near)})
-
-        return of_phases("kinked", level, one)
-
-
-shares("C.3.kinks.span", "in_gradient", usual=0.99, near=0.5)
-shares("C.3.kinks.way", "in_way", usual=0.01, near=0.5)
-
-
-@page.pair("C.3.kinks.grows", **PANELS, usual=1.2)
-def spans_that_grow(level, rng, rival):
-    def one(_, level):
-        factor = by_factors(level, reach("C.3.kinks.grows"), N["kinked"], rng)
-        rank = np.tile(np.stack([np.full_like(factor, 100), 100 * factor]), (len(SETS), 1, 1))
-        return run(N["kinked"], rank=xr.DataArray(rank, {"set": list(SETS)}, ("set", "waiting", "seed")))
-
-    return of_phases("kinked", level, one)
-
-
-def excesses(claim, source):
-    @page.pair(claim, **PANELS, usual=1.0)
-    def networks(level, rng, rival):
-        return of_phases(
-            "kinked", level,
-            lambda p, one: run(5, grown(source, np.log(by_factors(one, reach(claim), 5, rng)))),
-        )  # fmt: skip
-
-
-excesses("C.3.kinks.renewed", "renewed look")
-excesses("C.3.kinks.ageing", "kinks")
-
-
-def excesses_beside(claim, source, other):
-    @page.pair(claim, usual=0.05)
-    def networks(level, rng, rival):
-        own, beside = (around(level[""], reach(claim), 5, rng) for _ in range(2))
-        null = beside if rival else beside - level[""] + 0.6
-        return {"kinked": {kinks.AGEING: run(5, grown(source, own) | grown(other, null))}}
-
-
-excesses_beside("C.3.kinks.renewed.first", "renewed look", "first look")
-excesses_beside("C.3.kinks.renewed.slide", "renewed look", "renewed slide")
-excesses_beside("C.3.kinks.ageing.bowl", "kinks", "first look")
-excesses_beside("C.3.kinks.ageing.random", "kinks", "random directions")
-excesses_beside("C.3.kinks.ageing.near", "kinks", "near pairs")
+pair("C.3.kinks.gradient", 8, named("gradient_norm"))
+pair("C.3.kinks.smooth", 1, named("gradient_norm"), SMOOTH)
+pair("C.3.kinks.direction", 0.1, named("cos_way"))
+pair("C.3.kinks.smooth.direction", 0.99995, named("cos_drift"), SMOOTH)
+pair("C.3.kinks.instant", 0.2, told("one instant"))
+pair("C.3.kinks.look", 1, told("first look"))
+pair("C.3.kinks.smooth.instant", 1, told("one instant"), SMOOTH)
+pair("C.3.kinks.span", 0.99, shared("in_gradient"))
+pair("C.3.kinks.way", 0.01, shared("in_way"))
+pair("C.3.kinks.grows", 2, spans_that_grow)
+for source, claim in {"renewed look": "renewed", "kinks": "ageing"}.items():
+    pair(f"C.3.kinks.{claim}", 1.025, lambda numbers, _, source=source: run(5, grown(source, np.log(numbers))))
+for claim, (source, other) in kinks.RIVALS.items():
+    pair(claim, 0.05, grown_beside(source, other), panels=("",))
 
 test_claims_hold_where_they_are_true_and_nowhere_else = page.law()
 

@@ -18,6 +18,14 @@ from deepmech_book.sweeps.shipped import result
 PHASES = ("regularised", "underparameterised")
 AGEING = "regularised"
 """The phase whose walks slowed down more than a first look foretold, in networks that walked before."""
+RIVALS = {
+    "C.3.kinks.renewed.first": ("renewed look", "first look"),
+    "C.3.kinks.renewed.slide": ("renewed look", "renewed slide"),
+    "C.3.kinks.ageing.bowl": ("kinks", "first look"),
+    "C.3.kinks.ageing.random": ("kinks", "random directions"),
+    "C.3.kinks.ageing.near": ("kinks", "near pairs"),
+}
+"""What foretells ageing in a claim, and in its null."""
 
 
 def networks():
@@ -50,13 +58,13 @@ def first(run):
 
 def foretold(run, source):
     """log of foretold by walked τ₉₀ after the first wait."""
-    tau = first(times(run))
+    tau = first(times(run.sel(source=["walk", source])))
     return np.log(tau.sel(source=source, drop=True) / tau.sel(source="walk", drop=True))
 
 
 def excess(run, source):
     """log of by how much more τ₉₀ grew from the first to the last wait than was foretold."""
-    tau = np.log(times(run))
+    tau = np.log(times(run.sel(source=["walk", source])))
     grown = tau.isel(waiting=-1, drop=True) - tau.isel(waiting=0, drop=True)
     return grown.sel(source="walk", drop=True) - grown.sel(source=source, drop=True)
 
@@ -71,133 +79,140 @@ def paired(runs, number, rival):
     return Measurement(stack({p: beside(number(run), rival(run), "seed") for p, run in runs.items()}, "phase"))
 
 
+# --- pictures
+
+
+def paths(kinked, smooth, steps=20):
+    """The first steps of one network of each kind, along its drift and along what the gradient has beside it."""
+    phase, made = "underparameterised", {}
+    for name, runs in (("ReLU", kinked), ("softplus", smooth)):
+        path = -runs[phase].path.isel(seed=0, drop=True).sel(step=slice(0, steps))
+        whole = path.sel(axis="drift").isel(step=-1, drop=True)
+        made[name] = path.assign_coords(axis=["along the drift", "across it"]) / whole
+    return made
+
+
+def overlaps(kinked, smooth, source):
+    """Mean overlaps after the first wait by phase and kind, of walks or of what foretells them."""
+    each = {f"{p}, {kind}": runs[p] for kind, runs in (("ReLU", kinked), ("softplus", smooth)) for p in runs}
+    means = {name: run.overlap.sel(source=source).isel(waiting=[0]).mean("seed") for name, run in each.items()}
+    return {name: one.sel(time=slice(20, None)) for name, one in means.items()}
+
+
 # --- claims: the gradient at a point
 
 
-@measures("C.3.kinks.gradient")
-def gradient(kinked):
+@measures("C.3.kinks.gradient", "C.3.kinks.smooth")
+def gradient(runs):
     """Gradient at a point over drift of a look, at the first wait; geometric mean over networks."""
-    return Measurement(by_phase(kinked, lambda run: np.log(first(run.gradient_norm / run.drift_norm)), np.exp))
+    return Measurement(by_phase(runs, lambda run: np.log(first(run.gradient_norm / run.drift_norm)), np.exp))
 
 
 @measures("C.3.kinks.direction")
-def direction(kinked):
+def direction(runs):
     """Cosine of the way down the gradient with the way that weights then go."""
-    return Measurement(by_phase(kinked, lambda run: first(run.cos_way)))
-
-
-@measures("C.3.kinks.instant")
-def instant(kinked):
-    """τ₉₀ foretold from one instant by the walked one, after the first wait."""
-    return Measurement(by_phase(kinked, lambda run: foretold(run, "one instant"), np.exp))
-
-
-@measures("C.3.kinks.look")
-def look(kinked):
-    """τ₉₀ foretold from a look of a hundred steps by the walked one, after the first wait."""
-    return Measurement(by_phase(kinked, lambda run: foretold(run, "first look"), np.exp))
-
-
-@measures("C.3.kinks.smooth")
-def smooth_gradient(smooth):
-    """The same as of :func:`gradient` for smooth networks."""
-    return gradient.function(smooth)
+    return Measurement(by_phase(runs, lambda run: first(run.cos_way)))
 
 
 @measures("C.3.kinks.smooth.direction")
-def smooth_direction(smooth):
+def smooth_direction(runs):
     """Cosine of the gradient at a point with the drift of a look."""
-    return Measurement(by_phase(smooth, lambda run: first(run.cos_drift)))
+    return Measurement(by_phase(runs, lambda run: first(run.cos_drift)))
 
 
-@measures("C.3.kinks.smooth.instant")
-def smooth_instant(smooth):
-    """The same as of :func:`instant` for smooth networks."""
-    return instant.function(smooth)
+@measures("C.3.kinks.instant", "C.3.kinks.smooth.instant")
+def instant(runs):
+    """τ₉₀ foretold from one instant by the walked one, after the first wait."""
+    return Measurement(by_phase(runs, lambda run: foretold(run, "one instant"), np.exp))
+
+
+@measures("C.3.kinks.look")
+def look(runs):
+    """τ₉₀ foretold from a look of a hundred steps by the walked one, after the first wait."""
+    return Measurement(by_phase(runs, lambda run: foretold(run, "first look"), np.exp))
 
 
 # --- claims: what the kinks hold
 
 
-def held(run, name, which):
-    """A share that one of the sets of directions holds, at the first wait."""
-    return first(run[name]).sel(set=which, drop=True)
+def held(runs, name):
+    """The share that kinks hold at the first wait, beside that of pairs near zero."""
+    kinks, near = (lambda run, one=one: first(run[name]).sel(set=one, drop=True) for one in ("kinks", "near pairs"))
+    return paired(runs, kinks, near)
 
 
 @measures("C.3.kinks.span")
-def in_gradient(kinked):
-    """Share of the squared gradient at a point in the span of kinks, beside that of pairs near zero."""
-    return paired(
-        kinked, lambda run: held(run, "in_gradient", "kinks"), lambda run: held(run, "in_gradient", "near pairs")
-    )
+def in_gradient(runs):
+    """Share of the squared gradient at a point in the span of kinks."""
+    return held(runs, "in_gradient")
 
 
 @measures("C.3.kinks.way")
-def in_way(kinked):
-    """Share of the squared way to the last record in the span of kinks, beside that of pairs near zero."""
-    return paired(kinked, lambda run: held(run, "in_way", "kinks"), lambda run: held(run, "in_way", "near pairs"))
+def in_way(runs):
+    """Share of the squared way to the last record in the span of kinks."""
+    return held(runs, "in_way")
 
 
 @measures("C.3.kinks.grows")
-def grows(kinked):
+def grows(runs):
     """Directions that kinks span after the last wait over those after the first."""
 
     def grown(run):
         rank = np.log(run["rank"].sel(set="kinks", drop=True))
         return rank.isel(waiting=-1, drop=True) - rank.isel(waiting=0, drop=True)
 
-    return Measurement(by_phase(kinked, grown, np.exp))
+    return Measurement(by_phase(runs, grown, np.exp))
 
 
 # --- claims: how walks slow down
 
 
-def size_of_excess(kinked, source, rival):
+def size_of_excess(runs, claim):
     """Size of the log of the excess in the phase that ages, beside that of a rival."""
-    only = {AGEING: kinked[AGEING]}
-    return paired(only, lambda run: abs(excess(run, source)), lambda run: abs(excess(run, rival)))
+    own, rival = (lambda run, one=one: abs(excess(run, one)) for one in RIVALS[claim])
+    return paired({AGEING: runs[AGEING]}, own, rival)
 
 
 @measures("C.3.kinks.renewed")
-def renewed(kinked):
+def renewed(runs):
     """Excess of walked over foretold growth of τ₉₀ where the look is renewed at each wait."""
-    return Measurement(by_phase(kinked, lambda run: excess(run, "renewed look"), np.exp))
-
-
-@measures("C.3.kinks.renewed.first")
-def renewed_and_first(kinked):
-    """Size of the log excess of the renewed look; the null: of the first look."""
-    return size_of_excess(kinked, "renewed look", "first look")
-
-
-@measures("C.3.kinks.renewed.slide")
-def renewed_and_slide(kinked):
-    """Size of the log excess of the renewed look; the null: of a renewed slide."""
-    return size_of_excess(kinked, "renewed look", "renewed slide")
+    return Measurement(by_phase(runs, lambda run: excess(run, "renewed look"), np.exp))
 
 
 @measures("C.3.kinks.ageing")
-def ageing(kinked):
+def ageing(runs):
     """Excess of walked over foretold growth, from the first look along kinks with the exact Hessian."""
-    return Measurement(by_phase(kinked, lambda run: excess(run, "kinks"), np.exp))
+    return Measurement(by_phase(runs, lambda run: excess(run, "kinks"), np.exp))
+
+
+@measures("C.3.kinks.renewed.first")
+def renewed_and_first(runs):
+    """Of the renewed look; the null: of the first."""
+    return size_of_excess(runs, "C.3.kinks.renewed.first")
+
+
+@measures("C.3.kinks.renewed.slide")
+def renewed_and_slide(runs):
+    """Of the renewed look; the null: of a renewed slide."""
+    return size_of_excess(runs, "C.3.kinks.renewed.slide")
 
 
 @measures("C.3.kinks.ageing.bowl")
-def ageing_and_bowl(kinked):
-    """Size of the log excess along kinks with the Hessian; the null: of the first look's drift and curvature."""
-    return size_of_excess(kinked, "kinks", "first look")
+def ageing_and_bowl(runs):
+    """Along kinks with the Hessian; the null: of the first look's drift and curvature."""
+    return size_of_excess(runs, "C.3.kinks.ageing.bowl")
 
 
 @measures("C.3.kinks.ageing.random")
-def ageing_and_random(kinked):
-    """Size of the log excess along kinks with the Hessian; the null: without as many random directions."""
-    return size_of_excess(kinked, "kinks", "random directions")
+def ageing_and_random(runs):
+    """Along kinks with the Hessian; the null: with as many random directions in their place."""
+    return size_of_excess(runs, "C.3.kinks.ageing.random")
 
 
 @measures("C.3.kinks.ageing.near")
-def ageing_and_near(kinked):
-    """Size of the log excess along kinks with the Hessian; the null: without directions of pairs near zero."""
-    return size_of_excess(kinked, "kinks", "near pairs")
+def ageing_and_near(runs):
+    """Along kinks with the Hessian; the null: with directions of pairs near zero in their place."""
+    return size_of_excess(runs, "C.3.kinks.ageing.near")
 
 
 # --- tables
