@@ -1,7 +1,9 @@
 """What a slip meets: an error that names the field, its value and the remedy; never a raw one, and never silence."""
 
+import copy
 import re
 import tracemalloc
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -19,7 +21,8 @@ from deepmech.metrics.load_curve import load_curve
 from deepmech.metrics.separation import data_separation
 from deepmech.simulators import brownian, folding_ruler
 from deepmech.simulators.elastic_sde import ElasticSDE, mean_solution, train_discrete
-from deepmech.simulators.spring_block import Chain, simulate
+from deepmech.simulators.spring_block import Chain, averaged, simulate
+from deepmech.trainers import Training, train
 from deepmech.trainers.langevin import Dynamics, Preparation, walk
 
 STREAM = Stream.of("bad inputs", 0)
@@ -88,10 +91,19 @@ SLIPS = {
     "list": (lambda: Chain(friction_right=[0.1, 0.2], noise=0.0), f"Chain.friction_right = [0.1, 0.2]: {NUMBER}"),
     "hidden": (lambda: Chain(friction_right=np.ma.masked, noise=0.0), f"Chain.friction_right = masked: {NUMBER}"),
     "hidden, no axis": (lambda: Chain(target=HIDDEN[1, 2], noise=0.0), f"Chain.target = masked: {NUMBER}"),
-    "float blocks": (lambda: Chain(n_blocks=7.0, noise=0.0), "Chain.n_blocks = 7.0: must be a whole number"),
+    "layers of train": (
+        lambda: train(partial(copy.deepcopy, NET), Training(epochs=1), (X, Y), layers=["nope"]),
+        "train: no layer 'nope'; this model has input",
+    ),
+    "averaged": (lambda: averaged(QUIET, 1.0, record=[9.0]), "averaged: record = [9.0]: must be times between 0 and"),
+    "no ruler": (lambda: folding_ruler.slow_profile(3, 0.5), "slow_profile: ruler is of type int: must be a Ruler"),
+    "falling times": (lambda: mean_solution(ELASTIC, [2, 1], START), "mean_solution: times = [2, 1]: must be finite"),
     "the class": (lambda: simulate(Chain, 1.0), "simulate: chain is the class Chain itself: make one first"),
     "shared by text": (lambda: simulate(QUIET, 1.0, shared_noise="no"), "simulate: shared_noise = 'no': must be True"),
-    "no model": (lambda: mean_solution(None, [1.0], START), "model is of type NoneType: must be a ElasticSDE"),
+    "no model": (
+        lambda: mean_solution(None, [1.0], START),
+        "mean_solution: model is of type NoneType: must be a ElasticSDE",
+    ),
     "negative spread": (lambda: train_discrete(ELASTIC, [1.0], START, 0.5, start_spread=-1.0), "start_spread = -1.0"),
     "labels that are no classes": (lambda: load_curve(NET, X, Y / 2), "y has type float64: expected classes"),
     "yes-or-no labels": (
@@ -102,7 +114,6 @@ SLIPS = {
         lambda: load_curve(NET, LOADER, Y),
         "x is a DataLoader: beside y give an array or a tensor; a loader's batches hold",
     ),
-    "float pool": (lambda: el.class_means(LOG, DRAWN, pool=5.0), "class_means: pool = 5.0: must be an odd number"),
     "groups beyond": (lambda: glass.displacement_sums(X[0], X[0], [0, 1, 5], 2, [0.1]), "group = [0, 1, 5]"),
     "endless": (lambda: relaxation.decorrelation_time([1, np.inf], [1, 0.5]), "decorrelation_time: times (2,)"),
     "masked samples": (lambda: data_separation(HIDDEN, Y), "features: 1 entries are masked: leave them out"),

@@ -17,7 +17,7 @@ from deepmech_book import RECORD, claims
 from deepmech_book.claims import tables
 from deepmech_book.claims.display import MOST, number, short
 from deepmech_book.claims.functions import by_threshold
-from deepmech_book.claims.rules import FAILS, HOLDS, NOT_TESTABLE, TRIVIAL, UNDECIDED, Rule, judge
+from deepmech_book.claims.rules import FAILS, HOLDS, NOT_TESTABLE, TRIVIAL, UNDECIDED, Rule, again, judge, power
 
 NUMBER = st.floats(-10, 10)
 RULES = st.one_of(
@@ -139,9 +139,10 @@ def test_curves_may_not_rise():
 def test_the_hardest_element_is_reported_with_its_labels():
     mu = over("friction_right", [0.0, 0.1, 0.4])
     expected = (mu - 0.2) / 2
-    entry = entry_of("A.3.eq8", expected + np.array([0.0, 0.0002, 0.0015]), expected=expected, null=mu)
+    entry = entry_of("A.3.eq8", expected + np.array([0.0, 0.0002, 0.0015]), expected=expected, null=mu**2)
     assert entry.verdict == HOLDS
-    assert (entry.measured, entry.expected, entry.null, entry.count) == (pytest.approx(0.1015), 0.1, 0.4, 3)
+    found = entry.measured, entry.expected, entry.null, entry.count
+    assert found == (pytest.approx(0.1015), 0.1, pytest.approx(0.16), 3)
     assert entry.at == "friction_right = 0.4"
     assert "the worst of 3 (friction_right = 0.4)" in repr(entry)
     assert entry.strip.count("<circle") == 6 and "3 distances" in entry.strip
@@ -150,19 +151,19 @@ def test_the_hardest_element_is_reported_with_its_labels():
 def test_what_too_few_runs_measure_is_shown_and_decides_nothing():
     """Of an array the element that is hardest to satisfy; through the record, and the row of the scoreboard."""
     few = estimate(np.array([[0.2, -0.1], [0.4, -0.1]]), scatter="skewed")
-    entry = entry_of("A.S1.jerky", few)
+    entry = entry_of("C.A8.less", few)
     assert (entry.verdict, entry.interval, entry.seeds, entry.count) == (NOT_TESTABLE, None, 2, 2)
     assert entry.measured == pytest.approx({True: -0.1, False: 0.3}[entry.claim.rule.direction > 0])
     assert "too few runs" in entry.reason and f"measured {entry.measured:.1f}".replace("-", "−") in repr(entry)
-    (row,) = [r for r in tables.scoreboard_rows([{"claim": entry.to_json()}]) if r["claim"] == "A.S1.jerky"]
+    (row,) = [r for r in tables.scoreboard_rows([{"claim": entry.to_json()}]) if r["claim"] == "C.A8.less"]
     assert row["measured"] == entry.measured and tables.verdict_of(row) == NOT_TESTABLE
-    assert entry_of("A.S1.jerky", unknown("one run")).measured is None
+    assert entry_of("C.A8.less", unknown("one run")).measured is None
 
 
 def test_one_value_is_a_line_and_many_are_drawn_but_a_thousand_not_one_by_one():
-    line = entry_of("A.S1.jerky", [0.2])._repr_html_()
+    line = entry_of("C.A8.less", [0.2])._repr_html_()
     assert line.startswith("<details") and "<svg" not in line and "rule &lt; 1" in line
-    many = entry_of("A.S1.jerky", np.linspace(0, 0.9, 1000))
+    many = entry_of("C.A8.less", np.linspace(0, 0.9, 1000))
     assert many.strip.count("<circle") == MOST and "1000 values, 0 to 0.90" in many.strip
     assert "strip" not in many.to_json(), "records stay small"
 
@@ -189,7 +190,8 @@ def test_labelled_arrays_are_matched_by_name_not_by_position():
         ({"measured": 0.1, "null": 0.0}, "needs an expected value"),
         ({"measured": 0.1, "expected": 0.1}, "needs its null, measured: the noiseless step"),
         ({"measured": 0.1, "expected": [0.1, 0.2], "null": 0.0}, "expected does not fit measured"),
-        ({"measured": Estimate(0.1, 1.0, 0.0), "expected": 0.1, "null": 0.0}, "lower end above"),
+        ({"measured": Estimate(0.1, 1.0, 0.0, 5), "expected": 0.1, "null": 0.0}, "lower end above"),
+        ({"measured": Estimate(0.1, 0.0, 1.0), "expected": 0.1, "null": 0.0}, "of how many independent runs"),
         ({"measured": [], "expected": 0.1, "null": 0.0}, "measured is empty"),
     ],
 )
@@ -223,7 +225,7 @@ def test_the_display_carries_the_record_and_needs_no_style():
     ("difference", "verdict"), [((-0.3, -0.1), HOLDS), ((-0.1, 0.2), UNDECIDED), ((0.1, 0.2), TRIVIAL)]
 )
 def test_a_null_counts_as_better_only_beyond_the_interval_of_the_difference(difference, verdict):
-    measured = Estimate(-0.7, -0.75, -0.65, null=-0.8, difference=difference)
+    measured = Estimate(-0.7, -0.75, -0.65, 5, null=-0.8, difference=difference)
     found = entry_of("A.1.accuracy_falls", measured)
     assert found.verdict == verdict
     assert "less its null</dt> <dd>[" in found._repr_html_() and found.detail == ""
@@ -247,12 +249,48 @@ def test_a_null_that_does_better_somewhere_decides_before_one_that_cannot_be_tol
         (short(3206, None, 0.625, 2.5e-6), ("3,200", ["0.62", "2.5·10⁻⁶"])),
         (short(1.034e-5, (0.992e-5, 1.109e-5), bars=[0.01])[0], "1.0 [1.0, 1.1]·10⁻⁵"),
         ([number(x) for x in (-0.12345, 84000, 2560.3, 1e-7)], ["−0.1235", "84,000", "2,560", "1e−07"]),
-        (by_threshold("A.S1.jerky", Estimate(0.9, 0.7, 1.1), 0.5, 1.0, 1.5),
+        (by_threshold("C.A8.less", Estimate(0.9, 0.7, 1.1), 0.5, 1.0, 1.5),
          "With other thresholds: 0.5, fails; 1, undecided; 1.5, holds."),
     ],
 )  # fmt: skip
 def test_numbers_have_two_digits_and_more_where_they_would_look_like_a_rival_or_a_bar(shown, words):
     assert shown == words
+
+
+@pytest.mark.parametrize(("n", "region"), [(4, (0.0, np.inf)), (10, (-0.5, 0.9))])
+def test_a_verdict_comes_again_as_often_as_its_card_says(n, region):
+    """Truths anywhere about the rule; two experiments of each, with Student's intervals."""
+    rng = np.random.default_rng(0)
+    draws = rng.uniform(-6, 6, 2000)[:, None, None] + rng.standard_normal((2000, 2, n))
+    low, high = (estimate(np.moveaxis(draws, 2, 0), scatter="symmetric").interval[i] for i in (0, 1))
+    holds, fails = (low > region[0]) & (high < region[1]), (high < region[0]) | (low > region[1])
+    verdicts = np.where(holds, HOLDS, np.where(fails, FAILS, UNDECIDED))
+    said = np.array(
+        [again(region, (a, b), v, n) for a, b, v in zip(low[:, 0], high[:, 0], verdicts[:, 0], strict=True)]
+    )
+    came = verdicts[:, 0] == verdicts[:, 1]
+    for least, most in ((0, 0.65), (0.65, 0.9), (0.9, 1)):
+        some = (said > least) & (said <= most)
+        assert some.sum() > 50 and abs(came[some].mean() - said[some].mean()) < 0.07, (least, most)
+
+
+def test_power_is_how_often_a_true_number_in_the_middle_holds():
+    """Of six normal numbers; half the width of an interval whose s is right is 2.571/√6."""
+    runs = np.random.default_rng(0).standard_normal((6, 4000))
+    low, high = estimate(runs, scatter="symmetric").interval
+    for reach in (0.7, 1.2, 2.0):
+        held = np.mean((low > -reach) & (high < reach))
+        assert power((-reach, reach), (-1.0496, 1.0496), 6) == pytest.approx(held, abs=0.03)
+    assert power((0.0, np.inf), (-1.0, 1.0), 6) == 1
+
+
+def test_a_card_says_its_runs_and_how_sure_its_verdict_is():
+    thin = entry_of("A.1.convex_side", Estimate(-0.06, -0.12, -0.003, 10), seeds=400)
+    assert "again in 5" in thin._repr_html_().partition("</summary>")[0]
+    assert "10 independent runs, over which the interval is" in repr(thin) and "power" not in repr(thin)
+    wide = entry_of("C.A4.cold_flat", Estimate(0.98, 0.91, 1.06, 3), expected=1.0, null=9.0)
+    assert "even if the truth lay in the middle of the rule" in repr(wide)
+    assert "they do not scatter" in repr(entry_of("A.3.convex", Estimate(-0.1, -0.1, -0.1, 3)))
 
 
 def test_what_was_changed_stands_on_the_card():

@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from dataclasses import replace
 from importlib import import_module
 
 import numpy as np
@@ -32,6 +33,7 @@ def test_claims_are_well_formed():
         assert re.fullmatch(r"[ABC](\.\w+){1,3}", claim.id), claim.id
         assert claims.figures()[claim.figure].paper == claim.paper, claim.id
         assert claim.statement.endswith(".") and claim.measure and claim.where, claim.id
+        assert claim.history, f"{claim.id}: say in its history when its rule was written"
         wanted = claim.expected is not None
         assert not wanted or claim.rule.kind == "within", f"{claim.id}: an expected value that its rule never looks at"
         low, high = claim.rule.region(np.zeros(1) if claim.rule.kind == "within" else None)
@@ -43,7 +45,7 @@ def test_the_main_claims_are_those_that_findings_and_the_main_path_rest_on():
     main = {c.id for c in claims.claims().values() if c.main}
     assert 60 <= len(main) <= 100, "about eighty cards; the rest are rows of tables"
     assert {claims.claim(name).head for finding in tables.findings() for name in finding.claims} <= main
-    assert all(claims.claim(name).kind == "claim" for name in main)
+    assert {claims.claim(name).kind for name in main} <= {"claim", "finding"}
     (path,) = (part for part in HOUSE.toc["parts"] if part["caption"] == "The main path")
     walked = {page["file"].removeprefix("generated/") for one in path["chapters"] for page in one["sections"]}
     measured = {c.page for c in claims.claims().values() if c.kind == "claim"}
@@ -58,7 +60,7 @@ def test_a_figure_without_a_claim_is_a_sketch_or_an_illustration():
         number = re.compile(rf"Figs?\..*\b{figure.id.split('.')[1]}\b")
         return any(c.figure == figure.id or number.search(c.where) for c in of_paper[figure.paper])
 
-    assert {name for name, figure in claims.figures().items() if not named(figure)} <= {"A.2", "A.S3", "B.2"}
+    assert {name for name, figure in claims.figures().items() if not named(figure)} <= {"A.2", "A.S1", "A.S3", "B.2"}
 
 
 @pytest.mark.parametrize(
@@ -92,6 +94,7 @@ def test_a_malformed_rule_is_refused(entry):
             "A.1.a: {says: x, where: x, measure: x, rule: {above: 0}, rows: {A.1.b: {says: y, main: true}}}",
             "row of A.1.a",
         ),
+        ("A.1.a: {says: x, where: x, measure: x, rule: {above: 0}, history: [changed]}", "A.1.a: .*write 'rule first'"),
         ("- !!python/name:os.system x", "cannot be read"),
     ],
 )
@@ -118,6 +121,21 @@ def test_rows_have_the_fields_of_their_family_that_they_do_not_set(tmp_path, mon
     assert (first.id, first.head, second.id, second.head) == ("A.1.a", "A.1.a", "A.1.b", "A.1.a")
     assert (second.statement, second.where, second.page, second.measure) == ("two", "w", first.page, "m")
     assert (second.rule.kind, second.against, second.main, second.answer) == ("below", None, False, "")
+
+
+@pytest.mark.parametrize(
+    ("history", "status"),
+    [
+        (("rule first",), registry.OLDER),
+        (("rule first (a)", "changed 2026-11-30: b; number not known"), registry.OLDER),
+        (("rule first", "changed 2026-11-30: b; number known (it held)"), registry.AFTER),
+        (("changed 2026-11-30: b; numbers of c known", "frozen: 8932a890 (d)"), registry.FROZEN),
+        (("frozen: 8932a890", "changed 2026-11-30: b; number known"), registry.AFTER),
+        ((), registry.AFTER),
+    ],
+)
+def test_how_old_a_rule_is_follows_from_its_history(history, status):
+    assert replace(claims.claim("A.3.eq8"), history=history).status == status
 
 
 def test_rows_stand_on_the_page_of_their_family():

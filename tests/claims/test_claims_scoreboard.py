@@ -15,7 +15,7 @@ from deepmech_book.claims.display import badge
 from deepmech_book.claims.rules import FAILS, HOLDS, TRIVIAL, UNDECIDED
 
 EQ8 = entry_of("A.3.eq8", -0.05, expected=-0.05, null=0.1, seeds=20)
-JERKY = entry_of("A.S1.jerky", 1.2)
+LESS = entry_of("A.5a.small_step", 1.2)
 PAGES = {c.page: c.page for c in claims.claims().values()}
 
 
@@ -36,19 +36,25 @@ def test_every_claim_has_a_line_and_every_figure_a_fold():
     text = board()
     assert text.count('<details class="dm-claim') == len(claims.claims())
     assert text.count('<details class="dm-group"') == 53 + 3
-    assert "none measured" in text and "`quick`" in text
+    assert "| Paper A |" not in text and "`quick`" in text
     assert all(f'id="claim-{claim}"' in text for claim in claims.claims())
 
 
+def counted(text):
+    """Rows of the table at the head of the scoreboard: by group and age of the rule, what came of claims."""
+    rows = (row.strip("| ").split(" | ") for row in text.splitlines() if row.startswith(("| Paper", "| Ours", "| Err")))
+    return {tuple(row[:2]): [cell.replace("\u00a0", " ") for cell in row[2:]] for row in rows}
+
+
 def test_verdicts_are_counted_and_shown_failing_ones_too():
-    text = board(EQ8, JERKY)
-    assert f"papers: 1\u00a0{badge(HOLDS)}, 1\u00a0{badge(FAILS)}" in text
-    chart, _, rest = text.partition("Claims of the papers")
-    assert ">✓ 1<" in chart and ">✗ 1<" in chart, "the chart comes first"
-    shown = line(rest, "A.3.eq8")
+    text = board(EQ8, LESS)
+    cells = {"A.3.eq8": ["0 + 1", "·", "·", "·", "·"], "A.5a.small_step": ["·", "·", "·", "0 + 1", "·"]}
+    for name, entry in (("A.3.eq8", EQ8), ("A.5a.small_step", LESS)):
+        assert counted(board(entry)) == {("Paper A", claims.claim(name).status): cells[name]}
+    shown = line(text, "A.3.eq8")
     assert badge(HOLDS) in shown and "<b>−0.050</b>" in shown and "within 2 %" in shown and "null</dt> <dd>0.1" in shown
     assert 'href="spring_block/phase_diagram.html#claim-A.3.eq8"' in shown
-    assert badge(FAILS) in line(rest, "A.S1.jerky") and "<b>1.2</b>" in line(rest, "A.S1.jerky")
+    assert badge(FAILS) in line(text, "A.5a.small_step") and "<b>1.2</b>" in line(text, "A.5a.small_step")
 
 
 @pytest.mark.parametrize("one", [one for one in claims.claims().values() if one.first_null], ids=lambda one: one.id)
@@ -61,36 +67,46 @@ def test_a_null_that_was_exchanged_when_the_number_was_known_stands_on_card_and_
         text = board(entry)
         (row,) = (row for row in tables.scoreboard_rows([record(entry)]) if row["claim"] == one.id)
         assert row["verdict"] == HOLDS and row["first_null"] == first and row["first_verdict"] == verdict
-        assert "trivially until their null was exchanged or dropped with the number known: 1 of all" in text
+        (cells,) = counted(text).values()
+        assert cells[2 if verdict == TRIVIAL else 0 if one.against else 1].replace("0", "1") == "1 + 1"
         for shown in (entry._repr_html_(), line(text, one.id)):
             assert "first null " in shown.partition("</summary>")[0], "before it is unfolded"
+            assert badge(verdict) in shown, "the first null leads"
             assert html.escape(one.first_null) in shown and f"today: {verdict})" in shown
     with pytest.raises(ValueError, match="first_null must be given"):
         entry_of(one.id, inside, **told)
 
 
-def test_checks_errata_and_what_no_paper_says_are_counted_apart_and_chance_is_counted():
-    judged = entry_of("A.S1.jerky", Estimate(0.2, 0.1, 0.3))
+def test_checks_errata_and_what_no_paper_says_are_counted_apart():
+    judged = entry_of("A.5a.small_step", Estimate(0.002, 0.001, 0.003, 8))
     drawn = entry_of("B.thm31.threshold", measured=2.0)  # the paper leaves this case open
     obeyed = entry_of("A.5b.noiseless", 0.1, expected=0.1)
     text = board(judged, EQ8, entry_of("A.errata.fig1a_images", measured=0.5, null=2.0), drawn, obeyed)
-    assert f"papers: 2\u00a0{badge(HOLDS)}." in text
-    assert "Consequences that this book draws, which no sentence of a paper makes: 1\u00a0<" in text
-    assert f"Errata and remarks, counted apart: 1\u00a0{badge(HOLDS)}." in text
-    assert "not counted as claims: 1 of 1 pass" in text
-    by_chance = "1 of these verdicts rest on a 95 % interval, 1 of them hold"
-    assert by_chance in text and "0.025 of 1. The other 2 are" in text
-    assert "95 %" not in board(EQ8)
+    groups = {group: cells for (group, _), cells in counted(text).items()}
+    assert groups["Errata and remarks"] == ["0 + 1", "·", "·", "·", "·"] and "Paper B" not in groups
+    assert groups["Ours, no sentence of a paper"] == ["·", "·", "·", "0 + 1", "·"]
+    assert "counted apart: 1 of 1 pass" in text
 
 
-def test_a_family_counts_once_and_its_rows_keep_their_verdicts():
+def test_a_dot_for_each_number_with_an_interval_lies_by_half_widths_from_its_limit():
+    one, two = (
+        entry_of("A.5a.small_step", Estimate(0.002, 0.001, 0.003, 8)),
+        entry_of("A.1.slope_bends", Estimate(0.5, -1.0, 2.0, 8)),
+    )
+    beaten = entry_of("A.1.accuracy_falls", Estimate(-0.7, -0.75, -0.65, 20, "", -0.6, (-0.2, 0.1)))
+    text = board(one, two, beaten, EQ8, entry_of("A.3.convex", Estimate(-0.1, -0.1, -0.1, 3)))
+    assert f"<title>A.5a.small_step: 8 half-widths; {claims.claim('A.5a.small_step').status}</title>" in text
+    assert "A.1.slope_bends: −0.3333 half-widths" in text and "A.1.accuracy_falls: 0.3333 half-widths" in text
+    assert text.count("<circle") == 3 and "3 numbers by" in text and "2 lie within one" in text
+
+
+def test_rows_of_a_family_keep_their_verdicts_and_count_by_themselves():
     peak, rises = (
-        entry_of("B.3.peak", Estimate(0.2, 0.1, 0.3), null=0.5),
-        entry_of("B.3.rises", Estimate(0.7, 0.6, 0.8), null=1.0),
+        entry_of("B.3.peak", Estimate(0.2, 0.1, 0.3, 8), null=0.5),
+        entry_of("B.3.rises", Estimate(0.7, 0.6, 0.8, 8), null=1.0),
     )
     text = board(peak, rises)
-    assert f"papers: 1\u00a0{badge(HOLDS)}." in text and f"by its first row): 1\u00a0{badge(FAILS)}." in text
-    assert "2 of these verdicts rest on" in text
+    assert counted(text)["Paper B", registry.AFTER] == ["1 + 0", "·", "·", "1 + 0", "·"]
     inside = text.partition('id="claim-B.3.peak"')[2]
     assert 'rows: <span class="dm-verdict dm-fails" title="1 fails">✗ 1<' in inside.partition("</summary>")[0]
     assert (
@@ -150,7 +166,7 @@ def test_words_of_a_claim_end_neither_their_line_nor_the_cell_of_a_table(monkeyp
         known = getattr(registry, table)()
         changed = {**known, name: replace(known[name], **{field: "one | two\nthree <b>"})}
         monkeypatch.setattr(registry, table, lambda changed=changed: changed)
-    text = board(EQ8, entry_of("A.S1.jerky", not_testable="a | b"))
+    text = board(EQ8, entry_of("A.5a.small_step", not_testable="a | b"))
     assert "<b>|" not in text and "three &lt;b&gt;" in text and "a | b" in text
     rows = [row for row in tables.papers_markdown(PAGES).splitlines() if row.startswith("| Fig. 3 |")]
     assert "one \\| two three <b>" in rows[0] and rows[0].replace("\\|", "").count("|") == 4

@@ -100,7 +100,8 @@ def test_the_front_page_shows_seven_findings_what_stands_and_what_falls():
         (head,) = heads(text)
         assert head.count("[") == 1, "one number with its interval"
         said, found = head.split('<span class="dm-statement">')
-        assert badge(TABLE[f.claims[0]].verdict) in said and "dm-verdict" not in found, "a verdict is on the claim"
+        assert badge(TABLE[f.claims[0]].verdict, kind=claim(f.claims[0]).kind) in said
+        assert "dm-verdict" not in found, "a verdict is on the claim"
         assert all(claim(name).answered(TABLE[name].verdict) in text.replace("&quot;", '"') for name in f.claims)
         assert all(f'href="generated/{claim(name).page}.html#claim-{name}"' in text for name in f.claims)
         if TABLE[f.claims[0]].verdict != HOLDS:

@@ -112,7 +112,7 @@ def bent(ratio):
     return course(brentq(gap, 0.02, 50.0))
 
 
-@page.pair("B.3.norm", usual=0.7)
+@page.pair("B.3.norm", usual=1.4)
 def norm_like_the_integral(level, rng, rival):
     ratios = np.clip(level[""] + 0.18 * rng.normal(size=10), 0.5, 3)
     return {"networks": runs.networks(*(runs.class_means(np.log(bent(ratio))) for ratio in ratios))}

@@ -34,7 +34,7 @@ def weighted_pulls(level, rng, rival):
     }
     return {
         "unequal": xr.Dataset(
-            {"distance": (("what", "model", "case", "class"), distance), "fitted_from": 100.0}, coords
+            {"distance": (("what", "model", "case", "class"), distance), "fitted_from": 100.0}, coords, {"n_groups": 10}
         )
     }
 

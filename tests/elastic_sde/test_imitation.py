@@ -48,7 +48,7 @@ def wrong_order(level, rng, rival):
     return drawn("ordered", [by_i, (place | {"estimator": "L-program", "aligned": 0}, level[""] if rival else 0.9)])
 
 
-@page.pair("B.D8.ratios", panels=DATA, usual=0.1, reach={"shapes": 0.0028, "photos": 0.0243})
+@page.pair("B.D8.ratios", panels=DATA, usual=0.45, reach={"shapes": 0.0028, "photos": 0.0243})
 def ratios_of_logits(level, rng, rival):
     """The second logit of the first class is off by so much of the own one, all others by less."""
     real = np.array([[2.0, -1.6, -0.4], [-0.1, 1.0, -0.9], [-0.9, -0.1, 1.0]])

@@ -18,11 +18,6 @@ CORNERS = np.eye(3) - 1 / 3
 T = np.linspace(0, 10_000, 101)
 
 
-@page.pair("B.theory.eq9", panels=(0.3, 1.1, 1.45, 2.0), usual=0.0, reach=2e-8)
-def fixed_vectors(level, rng, rival):
-    return {"unexplained": xr.DataArray(list(level.values()), {"exponent": list(level)}, "exponent")}
-
-
 def factor(s):
     """C of Eq. B.5 for logits s (e_k − 1/3), whose softmax is even over the others."""
     return 3 / ((np.exp(s) + 2) * s)
@@ -43,7 +38,7 @@ HALF_WIDTHS = {"shapes": (0.31, 0.41, 0.27), "photos": (0.13, 0.125, 0.12)}
 
 
 @page.pair(
-    "B.B5.constant", panels=[(data, k) for data in HALF_WIDTHS for k in range(3)], usual=1.0, reach=0.5, power=0.6
+    "B.B5.constant", panels=[(data, k) for data in HALF_WIDTHS for k in range(3)], usual=12.0, reach=1.0, power=0.6
 )
 def pull_that_falls(level, rng, rival):
     """Margins that grow towards 4 in the second half, where ten groups end with a scatter; the widest panel decides."""

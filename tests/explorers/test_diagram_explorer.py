@@ -31,21 +31,23 @@ def test_what_a_page_carries_is_what_ships() -> None:
             np.testing.assert_allclose(found, whole[variable], rtol=0, atol=0.5001 * STEPS[name])
 
 
-def test_rows_and_columns_lie_as_in_the_paper() -> None:
-    """Noisiest on the left, most linear at the bottom, whichever way the numbers grow."""
+def test_rows_and_columns_lie_as_in_the_figures() -> None:
+    """Noisiest on the right, most linear at the bottom, whichever way the numbers grow."""
     fig_1d, ships = diagram("1d"), result(experiment("figure-1d"))
-    assert fig_1d.batch_size.values.tolist() == sorted(ships.batch_size.values) and fig_1d.slope.values[0] == 1.0
+    assert fig_1d.batch_size.values.tolist() == sorted(ships.batch_size.values)[::-1] and fig_1d.slope.values[0] == 1.0
     chain = diagram("chain")
-    assert chain.noise.values[0] == chains.DIAGRAMS["A.3"].noise_range and chain.friction_right.values[0] == 0
+    assert chain.noise.values[-1] == chains.DIAGRAMS["A.3"].noise_range and chain.friction_right.values[0] == 0
 
 
 def test_keys_point_at_cells_and_their_numbers_are_the_results(visit: Any, still: Any) -> None:
     page = visit().open(still("diagram"))
     handle = page.locator(".handle").first
     handle.focus()
-    for key in ("ArrowLeft", "ArrowLeft", "ArrowDown"):
+    for key in ("ArrowRight", "ArrowRight", "ArrowDown"):
         page.keyboard.press(key)
-    here = result(experiment("figure-1c")).sel(slope=0.2, dropout=0.08)
+    ships = result(experiment("figure-1c"))
+    assert page.inner_text(".goal").startswith("On the left, find the cell of the most accurate")
+    here = ships.sel(slope=0.2, dropout=0.08)
     bend, right = float(here.curvature.mean()), 100 * float(here.accuracy.mean())
     told = handle.get_attribute("aria-valuetext")
     assert told.startswith("dropout 0.08, negative slope 0.2: curvature")
@@ -55,8 +57,13 @@ def test_keys_point_at_cells_and_their_numbers_are_the_results(visit: Any, still
     low, high = 100 * float(here.accuracy.min()), 100 * float(here.accuracy.max())
     assert f"({low:.1f} % to {high:.1f} %)" in facts
     assert page.locator(".side").first.locator(".lines.load .seed").count() == 10
-    # The ring of the other diagram went to the same place of it: row 9 of 11, column 8 of 11.
+    # The ring of the other diagram went to the same place of it: row 9 of 11, column 4 of 11.
     assert "noise 0.006" in page.evaluate(FACTS, 1) and "friction right 0.2 " in page.evaluate(FACTS, 1)
+    best = ships.accuracy.mean("seed").stack(cell=("slope", "dropout")).idxmax().item()
+    assert best == (0.4, 0.04)
+    for key in ("ArrowLeft", "ArrowDown"):
+        page.keyboard.press(key)
+    assert page.inner_text(".goal").startswith(f"Found: {100 * float(ships.accuracy.mean('seed').max()):.1f} %")
 
 
 def test_mouse_and_finger_point_at_cells(visit: Any, still: Any) -> None:
@@ -64,14 +71,15 @@ def test_mouse_and_finger_point_at_cells(visit: Any, still: Any) -> None:
     page.locator("input[name=linked]").uncheck()
     before = page.evaluate(FACTS, 1)
     area = page.locator(".phase svg").first.bounding_box()
-    page.mouse.click(area["x"] + 60, area["y"] + area["height"] - 60)  # lower left: linear and noisy
+    noisy = area["x"] + area["width"] - 40
+    page.mouse.click(noisy, area["y"] + area["height"] - 60)  # lower right: linear and noisy
     assert page.evaluate(FACTS, 0).startswith("negative slope 1 dropout 0.28")
     assert page.evaluate(FACTS, 1) == before
-    tap(page, area["x"] + 60, area["y"] + 45, f"({FACTS})(0).startsWith('negative slope 0 dropout 0.28')")
+    tap(page, noisy, area["y"] + 45, f"({FACTS})(0).startsWith('negative slope 0 dropout 0.28')")
     x, y = handle_at(page)
     page.mouse.move(x, y)
     page.mouse.down()
-    page.mouse.move(x + 90, y + 5, steps=4)
+    page.mouse.move(x - 90, y + 5, steps=4)
     page.mouse.up()
     assert "dropout 0.2 " in page.evaluate(FACTS, 0)
 
@@ -102,9 +110,9 @@ def test_python_reads_the_cell(jupyter: Any) -> None:
     explorer = explorers.DiagramExplorer(left="S8", shade="outcome")
     page = jupyter(explorer)
     page.locator(".handle").first.focus()
-    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowRight")
     told = sent(page)
-    assert told["left_column"] == 6 and told["right_column"] == 9
+    assert told["left_column"] == 1 and told["right_column"] == 1
     explorer.left_column = told["left_column"]
     assert float(explorer.cell().dropout) == 0.04 and explorer.cell("right").sizes["seed"] == 10
     with pytest.raises(traitlets.TraitError, match="must be from 0 to 7"):

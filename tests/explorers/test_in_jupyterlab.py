@@ -140,7 +140,7 @@ def test_the_sliders_of_a_page_reach_python(page: Any) -> None:
     assert pressed == pytest.approx(dragged + 0.0005)
     handle = explorer.locator(".handle")
     handle.focus()
-    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowRight")
     assert float(noise.input_value()) == pytest.approx(pressed + 0.0005)
     assert run_again(page, "noise in Python").startswith(f"noise in Python: {pressed + 0.0005:.4g}")
 

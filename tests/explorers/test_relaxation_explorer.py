@@ -35,6 +35,7 @@ def test_hot_walks_are_free_and_cold_ones_are_driven(visit: Any, still: Any) -> 
     page = visit().open(still("relaxation"))
     table = phases.times(phase_run("regularised mnist"))
     assert page.inner_text(".state strong") == "Free"
+    assert "The clock is at 0" in page.inner_text(".buttons") and page.locator(".weights .out").count() == 0
     shown = float(re.search(r"τ₉₀ ([\d.,]+)", page.inner_text(".numbers"))[1].replace(",", ""))
     assert shown == pytest.approx(float(table.tau.sel(temperature=0.1)), rel=0.005)
     page.locator("input[name=temperature]").focus()

@@ -30,12 +30,12 @@ def test_few_cells_are_oriented_as_phase_diagrams_and_carry_their_numbers():
     uneven = plane().assign_coords(a=[0.0, 0.1, 0.3, 0.9, 2.0]).rename(a="dropout", b="slope")
     fig = figures.heat(uneven, x="dropout", y="slope", alt="A made-up plane for tests.").render()
     ax = fig.axes[0]
-    assert [t.get_text() for t in ax.get_xticklabels()] == ["2", "0.9", "0.3", "0.1", "0"]
+    assert [t.get_text() for t in ax.get_xticklabels()] == ["0", "0.1", "0.3", "0.9", "2"]
     assert [t.get_text() for t in ax.get_yticklabels()] == ["13", "12", "11", "10"]
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("dropout probability", r"negative slope $\alpha$")
     values = {t.get_position(): float(t.get_text()) for t in ax.texts}
-    assert values[0, 0] == pytest.approx(float(uneven[-1, -1]), rel=0.05)
-    assert values[4, 3] == pytest.approx(float(uneven[0, 0]), rel=0.05)
+    assert values[0, 0] == pytest.approx(float(uneven[0, -1]), rel=0.05)
+    assert values[4, 3] == pytest.approx(float(uneven[-1, 0]), rel=0.05)
     many = drawn(plane(nx=9)).render().axes[0]
     assert many.get_xticks().tolist() != plane(nx=9).a.values.tolist() and not many.texts
 

@@ -247,10 +247,22 @@ def test_text_is_large_enough_and_has_contrast(name):
             assert style.contrast(t.get_color(), style.LIGHT.background) >= 4.5, t
 
 
-def test_dark_pages_turn_drawings_round_and_leave_shaded_ones_as_they_are():
+DIAGRAMS = ("network_diagram", "phase_diagram", "phases")
+
+
+def test_dark_pages_turn_drawings_round_and_leave_shades_as_they_are():
+    """Ground and words of shaded outlines follow the page; those of pixels cannot. Phones get diagrams of their own."""
     kinds = {name: re.search('class="([^"]*)"', drawn(name)._repr_mimebundle_()["text/html"])[1] for name in ALL}
     shaded = {name for name, kind in kinds.items() if "dm-shaded" in kind.split()}
     assert shaded == {"images", "scatter"} | {name for name in ALL if drawn(name).render().findobj(QuadMesh)}
+    for name, kind in kinds.items():
+        shown, tall = drawn(name)._repr_mimebundle_()["text/html"], drawn(name).narrow
+        themed = name in shaded and "image/svg" in shown
+        assert themed == ("dm-themed" in kind) == ("prefers-color-scheme" in shown), name
+        assert (name in DIAGRAMS) == (tall is not None) == ("dm-tall" in shown), name
+        if tall:
+            fig = tall.render()
+            assert fig.get_figwidth() == style.NARROW and fig.axes[0].get_position().x1 > 0.9, "one map a row"
 
 
 def test_pictures_side_by_side_keep_their_drawings_words_and_numbers():

@@ -224,9 +224,7 @@ def test_networks_trained_together_are_measured_before_anything_is_overwritten()
     from deepmech.data import Data
 
     order = STREAM.permutation("train", 0, N)
-    data = Data(
-        "test", X[order[:300]], Y[order[:300]], X[order[300:]], Y[order[300:]], CLASSES, "none", "test", (WIDTH,)
-    )
+    data = Data.of(X[order[:300]], Y[order[:300]], X[order[300:]], Y[order[300:]])
     how = {"layers": [f"{i}.fc" for i in range(3)]}
     training = Training(epochs=1, batch_size=50)
     curves = [train(blocks, training, data, in_place=i, linear=True, **how).load_curve for i in (1, 0)]

@@ -1,7 +1,10 @@
 """Laws of groups: objects seen several times count as one."""
 
+import warnings
+
 import numpy as np
 import pytest
+import scipy.stats
 import torch
 from example_networks import mlp
 from hypothesis import given
@@ -9,9 +12,10 @@ from hypothesis import strategies as st
 
 from deepmech.core.estimates import jackknife
 from deepmech.core.random import Stream
+from deepmech.metrics.evaluation import closeness
 from deepmech.metrics.folds import FoldAssigner, FoldMoments
 from deepmech.metrics.interpret import compare, estimate, interpret, leave_one_out
-from deepmech.metrics.load_curve import LoadCurve, load_curve
+from deepmech.metrics.load_curve import CLUSTERED, LoadCurve, PartialWarning, load_curve
 from deepmech.metrics.separation import data_separation
 
 CLASSES, D = 5, 6
@@ -197,3 +201,29 @@ def test_one_feature_that_carries_a_layer_is_reported_and_a_pool_counts_all_alik
     alike = load_curve(model, x, y, **how)
     assert abs(alike - load_curve(model, x[:, np.arange(12) != 3], y, **how)).max() < 0.4
     assert not interpret(alike).dominated
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.1, 0.25])
+def test_views_of_few_objects_that_nobody_named_are_seen(noise):
+    s, views = Stream.of("views"), np.arange(240) % 40
+    y = views % 4
+    x = s.normal("objects", 0, (40, 8))[views] + noise * s.normal("views", 0, (240, 8))
+    with pytest.warns(PartialWarning, match="several views of one object, intervals are too narrow.*groups="):
+        load_curve(net(), x, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        load_curve(net(), x, y, groups=views)
+
+
+@pytest.mark.parametrize("law", ["normal", "heavy tails", "a scale a sample", "on a surface"])
+def test_independent_samples_are_no_views(law):
+    s = Stream.of(law)
+    for draw in range(40):
+        x, y = s.normal("x", draw, (256, 12)), (4 * s.uniform("y", draw, 256)).astype(int)
+        if law == "heavy tails":
+            x = scipy.stats.t.ppf(scipy.stats.norm.cdf(x), 2)
+        elif law == "a scale a sample":
+            x = x * np.exp(s.normal("scale", draw, (256, 1)))
+        elif law == "on a surface":
+            x = np.tanh(x[:, :2] @ s.normal("surface", draw, (2, 12)))
+        assert closeness(torch.tensor(x), y) > CLUSTERED

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -125,12 +126,18 @@ def test_a_member_does_not_know_its_neighbours():
     assert np.array_equal(twin.position, alone.position)
     ends = many.position.isel(frame=-1, node=4).sel(table_friction=0.2, jerk_speed=1.0)
     assert len(np.unique(ends)) == 3
+    lengths = simulate(Ruler(n_pairs=over("n", [3, 8])), Pull(jerk_speed=speeds, **pull), seed=4).sel(n=3, drop=True)
+    short = simulate(Ruler(n_pairs=3), Pull(jerk_speed=speeds, **pull), seed=4)
+    xr.testing.assert_equal(lengths.isel(node=slice(4), pair=slice(3)), short)
+    assert lengths.position.isel(node=slice(4, None)).isnull().all()
+    profile = slow_profile(Ruler(n_pairs=over("n", [3, 8])), 0.5).sel(n=3, drop=True)
+    xr.testing.assert_equal(profile.isel(pair=slice(3)), slow_profile(Ruler(n_pairs=3), 0.5))
     other = simulate(Ruler(table_friction=0.2), Pull(jerk_speed=1.0, **pull), n_runs=1, seed=5)
     assert not np.array_equal(other.position, alone.position)
 
 
 def test_bad_input_says_which_field_and_what_is_allowed():
-    with pytest.raises(ValueError, match=r"Ruler\.n_pairs = 1: must be a whole number \(an int\) of at least 2"):
+    with pytest.raises(ValueError, match=r"Ruler\.n_pairs = 1: must be a whole number, at least 2"):
         Ruler(n_pairs=1)
     with pytest.raises(ValueError, match=r"Ruler\.table_friction = -0\.1"):
         Ruler(table_friction=over("f", [0.1, -0.1]))
@@ -138,7 +145,7 @@ def test_bad_input_says_which_field_and_what_is_allowed():
         Pull(duration=float("nan"))
     with pytest.raises(ValueError, match=r"Pull\.extension = 0\.1: must lie between"):
         simulate(Ruler(), Pull(extension=0.1))
-    with pytest.raises(ValueError, match=r"simulate dt = 0\.1: must be positive and at most 0\.02"):
+    with pytest.raises(ValueError, match=r"simulate: dt = 0\.1: must be positive and at most 0\.02"):
         simulate(Ruler(), Pull(), dt=0.1)
     with pytest.raises(ValueError, match="n_runs = 0"):
         simulate(Ruler(), Pull(duration=20.0), n_runs=0)

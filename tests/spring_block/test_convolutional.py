@@ -21,10 +21,11 @@ def stages(rng, bends=(0.3, 0.02, -0.2), accuracy=(0.90, 0.93, 0.88), alone=(0.9
 
     Curvatures of one network differ by ``apart`` from stage to stage, and networks by ``scatter`` in all of them.
     """
-    cells = {"at_epoch": [4000, 8000, 12_000], "seed": range(4)}
+    cells = {"at_epoch": [4000, 8000, 8200, 12_000], "seed": range(4)}
     bend = np.array(bends)[:, None] + scatter * rng.standard_normal(4)
     bend = bend + np.cumsum(apart * rng.standard_normal((3, 4)), 0)
     right = np.array(accuracy)[:, None] + 0.0045 * rng.standard_normal((3, 4))
+    bend, right = (one[[0, 1, 2, 2]] for one in (bend, right))
     data = {
         "load_curve": curves(xr.DataArray(bend, cells)),
         "accuracy": xr.DataArray(right, cells),
@@ -75,7 +76,8 @@ def test_what_is_not_of_the_papers_size_is_not_judged():
     tiny = experiment("dropout-raised", data={"name": "digits", "n_train": 120})
     small = made.assign_attrs(spec=json.dumps(tiny.to_json()))
     assert claims.measure("A.S2.order", small).verdict.startswith("not testable")
-    assert claims.measure("A.S2.order", made.assign_coords(at_epoch=[40, 80, 120])).verdict.startswith("not testable")
+    short = made.assign_coords(at_epoch=[40, 80, 82, 120])
+    assert claims.measure("A.S2.order", short).verdict.startswith("not testable")
 
 
 def test_the_table_says_what_networks_are_at_the_ends_of_the_stages():

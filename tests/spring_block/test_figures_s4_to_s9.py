@@ -19,11 +19,6 @@ def two_rows(rng, noise, levels):
     return diagram(rng, noise, np.stack([0.03 * tied(level, 8) for level in levels]), slopes=(0.0, 0.4))
 
 
-@page.pair("A.SM.noise_bends", panels=("learning_rate", "dropout"), usual=-0.7, reach=0.03, told=0.3)
-def orders_of_columns(level, rng, rival):
-    return {"diagrams": {noise: two_rows(rng, noise, (-0.7, at)) for noise, at in level.items()}}
-
-
 @page.pair("A.S7.b.noise_bends", panels=(0, 1), usual=-0.7, reach=0.03, told=0.3)
 def orders_by_descent(level, rng, rival):
     return {"diagrams": {"S7(b)": two_rows(rng, "data_noise", level.values())}}
@@ -72,14 +67,6 @@ def three_rates(rng, bend, accuracy=90.0, scatter=0.005, off=0.3):
     return {"made": xr.Dataset(made).assign(accuracy=made["accuracy"] / 100)}
 
 
-@page.pair("A.S4.turns", panels=((0, 0), (0, 1), (2, 0), (2, 1)), usual=0.2)
-def ends_of_the_rates(level, rng, rival):
-    bend = np.zeros((3, 2))
-    for (rate, split), at in level.items():
-        bend[rate, split] = at * (1 if rate == 0 else -1)
-    return three_rates(rng, bend, scatter=0.0062)
-
-
 @page.pair("A.S4.linear", panels=(0, 1), usual=0.04)
 def straight_on_both(level, rng, rival):
     """The interval is as wide as thresholds differ, so that even a straight curve lies two widths inside."""
@@ -100,11 +87,11 @@ def straightest_is_best(level, rng, rival):
     return three_rates(rng, bend, [90 - level[0], 90, 90 - level[2]], off=0.18)
 
 
-@page.pair("A.text.no_norm_concave", usual=0.05)
-def concave_at_one_rate(level, rng, rival):
-    means = xr.DataArray([level[""], -0.2, -0.3], {"learning_rate": [1e-4, 3e-4, 1e-3]})
+def corner(rng, bend):
+    """ReLU networks that are bent so at the smallest of three rates."""
+    means = xr.DataArray([bend, -0.2, -0.3], {"learning_rate": [1e-4, 3e-4, 1e-3]})
     like = xr.DataArray(0.041 * rng.standard_normal((3, 10)), {"scaled": list(SCALED), "seed": range(10)})
-    return {"corner": xr.Dataset({"curvature": means + like})}
+    return xr.Dataset({"curvature": means + like})
 
 
 @page.pair("A.text.no_norm_pattern", panels=("concave", "convex"), usual=0.1)
@@ -116,7 +103,8 @@ def the_same_phases(level, rng, rival):
     without = diagram(rng, "dropout", bend, scatter=0.0)
     moved = np.where(known[:, None] > 0, each[0], -each[1])
     curvature = without["curvature"].astype(float) + xr.DataArray(moved, dims=("dropout", "seed"))
-    return {"without": without.assign(curvature=curvature), "normed": diagram(rng, "dropout", known)}
+    runs = {"without": without.assign(curvature=curvature), "normed": diagram(rng, "dropout", known)}
+    return {**runs, "corner": corner(rng, 0.1)}
 
 
 @page.pair("A.text.no_norm_bends", panels=(0, 1), usual=-0.7, reach=0.03, told=0.3)

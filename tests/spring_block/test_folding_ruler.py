@@ -1,35 +1,27 @@
-"""Pair of the page spring_block/folding_ruler, and unevenness of rulers whose answer is known."""
+"""Unevenness of rulers whose answer is known."""
 
 import numpy as np
 import pytest
 import xarray as xr
 
 from deepmech import Pull, Ruler, over, simulate
-from deepmech.simulators.folding_ruler import slow_profile
-from deepmech_book.spring_block.folding_ruler import side_by_side, unevenness
-from pairs import Page
+from deepmech_book.spring_block.folding_ruler import side_by_side, table, unevenness
 
-page = Page("spring_block/folding_ruler")
-FRICTION = [0.05, 0.2, 0.5]
-RULER = Ruler(table_friction=over("table_friction", FRICTION))
+RULER = Ruler(table_friction=over("table_friction", [0.05, 0.2, 0.5]))
 
 
-@page.pair("A.S1.jerky", panels=FRICTION, usual=0.05, reach=0.01)
-def even_where_shaken(level, rng, rival):
-    """Shaken rulers have their level of the unevenness of slow ones, jerked ones twice of it, in any order of pairs."""
-    slow = slow_profile(RULER, 0.6)
-    mean, levels = slow.mean("pair"), slow.table_friction.copy(data=list(level.values()))
-
-    def dealt(size):
-        return mean + size * (slow - mean).isel(pair=rng.permutation(8)).assign_coords(pair=slow.pair)
-
-    pulls = {"slow": slow, "jerked along the line": dealt(2.0), "shaken sideways": dealt(levels)}
-    runs = {name: one.to_dataset(name="extension").expand_dims(run=1) for name, one in pulls.items()}
-    runs["jerked along the line"] = runs["jerked along the line"].isel(run=[0] * 12)
-    return {"final": side_by_side(runs)["extension"]}
-
-
-test_claims_hold_where_they_are_true_and_nowhere_else = page.law()
+def test_a_shaken_ruler_opens_evenly_and_a_jerked_one_does_not():
+    """What the page finds, by the simulator, at the speeds of the page."""
+    quick = {"extension": 0.6, "duration": 40.0}
+    pulls = {
+        "slow": Pull(extension=0.6, duration=400.0),
+        "shaken": Pull(shake_speed=1.0, **quick),
+        "jerked": Pull(jerk_speed=2.0, **quick),
+        "both": Pull(jerk_speed=2.0, shake_speed=1.0, **quick),
+    }
+    runs = side_by_side({name: simulate(RULER, pull, n_runs=3, n_frames=2) for name, pull in pulls.items()})
+    found = table(runs["extension"].isel(frame=-1)).T
+    assert (found["shaken"] < 0.1).all() and (found[["jerked", "both"]] > 1).all().all()
 
 
 def test_a_slow_pull_is_nearly_as_uneven_as_an_infinitely_slow_one_and_half_of_it_half():

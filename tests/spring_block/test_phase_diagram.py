@@ -37,12 +37,6 @@ def column(rng, level, figure, scatter, n_runs=100):
     return chains(rng, bends, scatter, n_runs)
 
 
-@page.pair("A.3.concave", panels=cells({figure: mu[1:] for figure, mu in MU.items()}), usual=0.1, reach=0.003)
-def held_back(level, rng, rival):
-    """Without noise all runs of a chain that ships are alike; these scatter a little."""
-    return {"diagrams": {figure: column(rng, level, figure, 0.015) for figure in DIAGRAMS}}
-
-
 REACH = {"A.3": 0.0013, "A.S13": 0.013, "A.S14": 0.0063}
 
 
@@ -68,28 +62,26 @@ def never_below(level, rng, rival):
     return {"first": chains(rng, xr.DataArray(bends, labels), 0.005)}
 
 
-HALF = {mu: (mu - LEFT) / 2 for mu in MU["A.3"]}
+HALF = {mu: (mu - LEFT) / 2 for mu in MU["A.3"][::2]}
 
 
-@page.pair("A.3.eq8", panels=HALF, usual=HALF, expected=HALF, rival=False, reach=1e-4)
+@page.pair("A.3.eq8", panels=HALF, usual=HALF, expected=HALF, rival=False)
 def half_the_difference(level, rng, rival):
-    """A tenth of the scatter of runs that ship: what ships has no interval."""
-    steps = xr.DataArray([[step] for step in level.values()], {"friction_right": list(level), "noise": [0.02]})
-    return {"first": springs(rng, steps, n_runs=100, scatter=2e-4)}
+    steps = xr.DataArray([[step] for step in level.values()], {"friction_right": list(level), "time": [300.0]})
+    return {"strong": springs(rng, steps, n_runs=1000, scatter=4.1e-4)}
 
 
-@page.pair("A.S14.decay", panels=BELOW["A.S14"], usual=0.002, reach=0.001)
+@page.pair("A.S14.decay", usual=0.002, reach=0.001)
 def noise_that_fades(level, rng, rival):
-    """Twenty runs, which scatter by a fifth, as those that ship do; these move less, to within a tenth of it."""
+    """Twenty runs, which scatter by a fifth, as those that ship do, those of all frictions alike; these move less."""
 
     def moving(last):
-        way = np.array([0, 0.1, 0.1, 1])[:, None] * np.ones((len(last), 20, 1, 9))
-        way[:, :, 3] = np.array(last)[:, None, None] * (1 + 0.214 * rng.standard_normal((len(last), 20, 1)))
+        way = np.array([0, 0.1, 0.1, 1])[:, None] * np.ones((7, 20, 1, 9))
+        way[:, :, 3] = last * (1 + 0.214 * rng.standard_normal((20, 1)))
         dims = ("friction_right", "run", "time", "block")
-        return xr.Dataset({"position": xr.DataArray(way.cumsum(2), {"friction_right": list(level)}, dims)})
+        return xr.Dataset({"position": xr.DataArray(way.cumsum(2), {"friction_right": BELOW["A.S14"]}, dims)})
 
-    stays = [0.001 if rival else 0.3] * len(level)
-    return {"fading": moving(list(level.values())), "constant": moving(stays)}
+    return {"fading": moving(level[""]), "constant": moving(0.001 if rival else 0.3)}
 
 
 test_claims_hold_where_they_are_true_and_nowhere_else = page.law()

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from deepmech.trainers.modules import Dropout, LeNet, initialise
+from deepmech.trainers.modules import Dropout
 from deepmech.trainers.specs import FactoryNetwork
 
 OPTIMIZERS = {
@@ -96,32 +96,3 @@ def hinge_gradient(weights, sizes, x, y, dtype=torch.float64, softplus=0.0):
         start += above * below
     (0.5 * torch.relu(1 - torch.tensor(y, dtype=dtype) * a[:, 0]) ** 2).mean().backward()
     return flat.grad.double().numpy()
-
-
-def lenet(stream, data, dtype):
-    """The network of a trial of single-sample training, with the initial weights of its stream."""
-    module = LeNet(data.shape[0], data.n_classes).to(getattr(torch, dtype))
-    initialise(module, stream)
-    return module
-
-
-def single_samples(network, rate, x, labels, order, validation=None, at=()):
-    """Trains ``network`` in place, one sample per step: logits and losses before each, validation before some."""
-    optimizer, dtype = torch.optim.SGD(network.parameters(), lr=rate), next(network.parameters()).dtype
-    logits, losses, measured = [], [], []
-    for m in range(len(order) + 1):
-        if m in at:
-            truth = torch.from_numpy(validation[1])
-            with torch.no_grad():
-                output = network(torch.from_numpy(validation[0]).to(dtype))
-            right = (output.argmax(1) == truth).double().mean()
-            measured.append((nn.functional.cross_entropy(output, truth).item(), right.item()))
-        if m == len(order):
-            return np.array(logits), np.array(losses), np.array(measured).reshape(-1, 2)
-        output = network(torch.from_numpy(x[order[m], None]).to(dtype))
-        loss = nn.functional.cross_entropy(output, torch.tensor([labels[order[m]]]))
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        logits.append(output[0].detach().numpy())
-        losses.append(loss.item())

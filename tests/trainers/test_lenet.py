@@ -1,27 +1,28 @@
-"""LeNet's engine against the oracle, gradient by gradient; trials that do not know their neighbours."""
+"""LeNet's engines against one another, gradient by gradient; trials that do not know their neighbours."""
 
 import numpy as np
 import pytest
-from oracle import lenet, single_samples
 from trainer_data import noise
 
 from deepmech import over
 from deepmech.core.random import Stream
 from deepmech.data import load
 from deepmech.trainers.engines.compiled.lenet import CompiledLeNet, padded
+from deepmech.trainers.engines.torch_lenet import TorchLeNet
 from deepmech.trainers.lenet import SingleSample, corrupt_labels, initial_weights, sample_indices, train_lenet
 
 NONE = np.array([], np.int64)
 
 
-def fresh(data, dtype, seed=0):
-    """A network, the weights that the compiled engine begins with, and its layers."""
+def fresh(data, dtype, seed=0, rate=1.0):
+    """A compiled network and one of torch, with the same initial weights."""
     stream = Stream.of("test lenet weights", seed)
-    module = lenet(stream, data, dtype)
-    return module, initial_weights(stream, data.shape[0], data.n_classes), [*module.convolution, *module.linear]
+    compiled = CompiledLeNet(initial_weights(stream, data.shape[0], data.n_classes), rate, dtype)
+    return compiled, TorchLeNet([stream], data.shape[0], data.n_classes, [rate], dtype)
 
 
-def weights_of(layers):
+def weights_of(network):
+    layers = [*network.ensemble.member(0).convolution, *network.ensemble.member(0).linear]
     return [(layer.weight.detach().numpy().copy(), layer.bias.detach().numpy().copy()) for layer in layers]
 
 
@@ -30,21 +31,27 @@ def run(trained, data, order, at=NONE):
     return trained.run(x, data.y_train, np.asarray(order, np.int64), (x_test, data.y_test), at)
 
 
+def run_torch(trained, data, order, at=NONE):
+    """Of one network: logits, losses, what was measured, and whether all is finite."""
+    order = np.asarray(order, np.int64)[None]
+    found = trained.run(data.x_train, data.y_train[None], order, (data.x_test, data.y_test), at)
+    return [values[0] for values in found]
+
+
 @pytest.mark.parametrize(("n_channels", "n_classes"), [(1, 3), (3, 2), (2, 10)])
 def test_every_gradient_agrees_with_autograd(n_channels, n_classes):
     data = noise(6, n_channels, n_classes, seed=n_classes)
     for i in range(6):
-        module, weights, layers = fresh(data, "float64", seed=i)
-        engine = CompiledLeNet(weights, 1.0, "float64")
-        before = engine.weights()
-        for (weight, bias), (own, own_bias) in zip(before, weights_of(layers), strict=True):
+        engine, network = fresh(data, "float64", seed=i)
+        before, start = engine.weights(), weights_of(network)
+        for (weight, bias), (own, own_bias) in zip(before, start, strict=True):
             np.testing.assert_array_equal(weight, own)
             np.testing.assert_array_equal(bias, own_bias)
-        ours, theirs = run(engine, data, [i]), single_samples(module, 1.0, data.x_train, data.y_train, [i])
+        ours, theirs = run(engine, data, [i]), run_torch(network, data, [i])
         np.testing.assert_allclose(ours[0], theirs[0], rtol=0, atol=1e-13)
         np.testing.assert_allclose(ours[1], theirs[1], rtol=0, atol=1e-13)
         # With a step size of one the change of a parameter is its gradient.
-        for old, own, other in zip(before, engine.weights(), weights_of(layers), strict=True):
+        for old, own, other in zip(before, engine.weights(), weights_of(network), strict=True):
             for kind in (0, 1):
                 gradient = other[kind] - old[kind]
                 assert np.abs(gradient).max() > 0
@@ -55,13 +62,11 @@ def test_every_gradient_agrees_with_autograd(n_channels, n_classes):
 def test_twenty_steps_agree(dtype, tolerance):
     data = noise(12, 1, 3)
     order = (Stream.of("order").uniform("order", 0, 20) * 12).astype(np.int64)
-    module, weights, layers = fresh(data, dtype)
-    engine, at = CompiledLeNet(weights, 0.05, dtype), np.array([0, 7, 20])
-    ours = run(engine, data, order, at)
-    theirs = single_samples(module, 0.05, data.x_train, data.y_train, order, (data.x_test, data.y_test), at)
-    for own, other in zip(ours, theirs, strict=True):
+    engine, network = fresh(data, dtype, rate=0.05)
+    at = np.array([0, 7, 20])
+    for own, other in zip(run(engine, data, order, at), run_torch(network, data, order, at), strict=False):
         np.testing.assert_allclose(own, other, rtol=0, atol=tolerance)
-    for own, other in zip(engine.weights(), weights_of(layers), strict=True):
+    for own, other in zip(engine.weights(), weights_of(network), strict=True):
         for kind in (0, 1):
             np.testing.assert_allclose(own[kind], other[kind], rtol=0, atol=tolerance)
 
@@ -69,17 +74,35 @@ def test_twenty_steps_agree(dtype, tolerance):
 def test_real_images_agree_too():
     # Their backgrounds are exactly zero, so that maxima are tied; torch takes the first.
     data = load("geomnist", n_train=30, n_test=9)
-    module, weights, _ = fresh(data, "float64")
+    engine, network = fresh(data, "float64", rate=0.05)
     order, at = np.arange(60) % 30, np.array([60])
-    ours = run(CompiledLeNet(weights, 0.05, "float64"), data, order, at)
-    theirs = single_samples(module, 0.05, data.x_train, data.y_train, order, (data.x_test, data.y_test), at)
+    ours, theirs = run(engine, data, order, at), run_torch(network, data, order, at)
     np.testing.assert_allclose(ours[0], theirs[0], rtol=0, atol=1e-12)
     np.testing.assert_allclose(ours[2], theirs[2], rtol=0, atol=1e-12)
 
 
+def test_torch_trains_the_trials_of_a_call_as_the_compiled_engine_does_and_says_so():
+    """Wrong labels, unequal classes and trials that diverge too; several at once, to rounding, as each alone."""
+    data, rates = noise(12, 1, 3), over("rate", [0.01, 0.05, 1e200])
+    weights = {"class_weights": (0.6, 0.3, 0.1), "dtype": "float64"}
+    training = SingleSample(learning_rate=rates, iterations=20, label_error=0.25, **weights)
+    ours, theirs = (train_lenet(training, data, record=[0, 7, 20], engine=engine) for engine in ("compiled", "torch"))
+    assert theirs.state.values.tolist() == ["finished", "finished", "diverged"] and theirs.engine == "torch"
+    for name in ours:
+        if name == "state":
+            np.testing.assert_array_equal(ours[name], theirs[name])
+        else:
+            np.testing.assert_allclose(ours[name], theirs[name], rtol=1e-6, atol=1e-9)
+    streams, order = [Stream.of("several", i) for i in range(3)], np.arange(36).reshape(3, 12) % 12
+    labels, last = np.stack([data.y_train, 2 - data.y_train, data.y_train]), (data.x_test, data.y_test)
+    several = TorchLeNet(streams, 1, 3, [0.05, 0.1, 0.2], "float64").run(data.x_train, labels, order, last, NONE)
+    one = TorchLeNet(streams[1:2], 1, 3, [0.1], "float64").run(data.x_train, labels[1:2], order[1:2], last, NONE)
+    np.testing.assert_allclose(several[0][1], one[0][0], rtol=0, atol=1e-12)
+
+
 def test_room_in_vectors_stays_empty():
     data = noise(4, 3, 3)
-    engine = CompiledLeNet(fresh(data, "float32")[1], 0.1, "float32")
+    engine, _ = fresh(data, "float32", rate=0.1)
     run(engine, data, np.arange(40) % 4)
     _, _, w2, _, _, _, w4, b4, w5, _ = engine.parameters
     for unused in (w2.reshape(-1, 8)[:, 6:], w4.reshape(-1, 88)[:, 84:], b4[84:], w5.reshape(-1, 88)[:, 84:]):

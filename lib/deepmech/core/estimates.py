@@ -377,7 +377,7 @@ def linear_slope(x: Any, y: Any) -> Estimate:
     if x.size < 3:
         return unknown(f"too few points for the interval of a slope: {x.size}, and it takes 3", float(fit.slope))
     reach = scipy.stats.t.ppf((1 + LEVEL) / 2, x.size - 2) * fit.stderr
-    return Estimate(float(fit.slope), float(fit.slope - reach), float(fit.slope + reach))
+    return Estimate(float(fit.slope), float(fit.slope - reach), float(fit.slope + reach), x.size)
 
 
 def crossing(x: Any, y: Any, level: float = 0.0, *, direction: str, last: bool = False) -> float:
@@ -517,6 +517,7 @@ def bootstrap(
     value = np.asarray(statistic(*(r.mean(0, keepdims=True) for r in runs)), float)[0]
     if why := _too_few(n, "skewed"):
         return replace(unknown(why, value), n=n)
+    n_draws = specs.check_int("bootstrap: n_draws", n_draws)
     picks = (Stream.of("rank correlation").uniform("runs", 0, (n_draws, n)) * n).astype(int)
     weights = np.stack([np.bincount(p, minlength=n) for p in picks]) / n
     drawn = np.asarray(statistic(*(np.tensordot(weights, r, 1) for r in runs)), float)

@@ -18,6 +18,8 @@ import xarray as xr
 from deepmech.core import specs
 
 Number = float | xr.DataArray
+LABELS = ("labels", "label", "y", "targets", "target")
+"""Where a batch with names may have its labels; the first that is there counts."""
 
 
 def over(name: str, values: Any) -> xr.DataArray:

@@ -43,9 +43,11 @@ def _stream_id(purpose: str) -> int:
 
 
 def _index(what: str, value: Any, allowed: str, least: int | None = None) -> int:
-    """``value`` as an int, from ``least`` on and below 2^64 if that is given. Rounded, a number would stand for
-    another; a boolean is a slip."""
+    """``value`` as an int, from ``least`` on and below 2^64 if that is given; 5.0 is 5. Rounded, a number would stand
+    for another, as a float from 2^53 on may do; a boolean is a slip."""
     number = value if type(value) is int else None  # which costs nothing where millions of draws are made
+    if isinstance(value, float | np.floating) and float(value).is_integer() and -(2**53) < float(value) < 2**53:
+        number = int(value)
     if number is None and not isinstance(value, bool | np.bool_):
         with suppress(TypeError):
             number = operator.index(value)

@@ -14,8 +14,8 @@ import operator
 import os
 import sys
 import warnings
-from collections.abc import Callable, Collection, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from copy import copy
 from importlib import import_module
 from typing import Any, ClassVar, NoReturn, Self
@@ -65,6 +65,24 @@ def raise_invalid(what: str, value: Any, allowed: str) -> NoReturn:
     raise ValueError(f"{what} = {short_repr(value)}: must be {allowed}")
 
 
+@contextmanager
+def in_name_of(caller: str, called: str) -> Iterator[None]:
+    """What ``called`` refuses in here is refused in the name of ``caller``, which is what the user called.
+
+    Examples
+    --------
+    >>> with in_name_of("averaged", "simulate"):
+    ...     check_int("simulate: n_runs", 0)
+    Traceback (most recent call last):
+    ValueError: averaged: n_runs = 0: must be a whole number, at least 1
+    """
+    try:
+        yield
+    except ValueError as error:
+        error.args = tuple(str(text).replace(f"{called}: ", f"{caller}: ", 1) for text in error.args)
+        raise
+
+
 def check(what: str, value: Any, ok: Any, allowed: str) -> None:
     """:func:`raise_invalid` unless ``ok``."""
     if not ok:
@@ -77,24 +95,38 @@ def check_bool(what: str, value: Any) -> None:
 
 
 def check_int(what: str, value: Any, least: int = 1, most: int | None = None, allowed: str | None = None) -> int:
-    """``value`` as an int: of any integer type, but neither a boolean nor a number with a decimal point.
+    """``value`` as an int: a whole number of any type, 5.0 too, as files and pandas give it, but no boolean.
 
     Examples
     --------
-    >>> check_int("window", np.int16(5))
-    5
-    >>> check_int("window", 5.0)
+    >>> check_int("window", np.int16(5)), check_int("window", 5.0)
+    (5, 5)
+    >>> check_int("window", 5.5)
     Traceback (most recent call last):
-    ValueError: window = 5.0: must be a whole number (an int) of at least 1
+    ValueError: window = 5.5: must be a whole number, at least 1
     """
     try:
         number = None if isinstance(value, bool | np.bool_) else operator.index(value)
     except TypeError:
-        number = None
+        whole = whole_numbers(np.asarray(value)) if is_real(value) else None
+        number = None if whole is None else int(whole)
     if number is None or number < least or (most is not None and number > most):
-        bounds = f"of at least {least}" if most is None else f"from {least} to {most}"
-        raise_invalid(what, value, allowed or f"a whole number (an int) {bounds}")
+        bounds = f", at least {least}" if most is None else f" from {least} to {most}"
+        raise_invalid(what, value, allowed or f"a whole number{bounds}")
     return number
+
+
+def whole_numbers(values: np.ndarray) -> np.ndarray | None:
+    """``values`` as integers if all are whole numbers, else None; floats from 2^53 on may stand for their neighbours.
+
+    Examples
+    --------
+    >>> whole_numbers(np.array([2.0, 3.0])), whole_numbers(np.array([2.0, 3.5]))
+    (array([2, 3]), None)
+    """
+    if values.dtype.kind == "f" and np.all((values == np.round(values)) & (np.abs(values) < 2**53)):
+        return values.astype(np.int64)
+    return values if values.dtype.kind in "iu" else None
 
 
 def check_ints(
@@ -105,17 +137,17 @@ def check_ints(
     ``allowed`` says the bounds in other words.
     """
     try:
-        array = np.asarray(values)
+        array = whole_numbers(np.asarray(values))
     except (TypeError, ValueError):
-        array = np.array(None)
-    ok = array.ndim == 1 and array.size > 0 and array.dtype.kind in "iu"
-    if ok:
+        array = None
+    ok = array is not None and array.ndim == 1 and array.size > 0
+    if ok and array is not None:
         steps = np.diff(np.asarray(array if rising else np.sort(array), object))
         ok = array.min() >= least and (most is None or array.max() <= most) and bool(np.all(steps > 0))
     bounds = f"at least {least}" if most is None else f"between {least} and {most}"
     kind = "increasing" if rising else "different"
     check(what, values, ok, allowed or f"a list of {kind} whole numbers, {bounds}")
-    return array.astype(np.int64)
+    return np.asarray(array, np.int64)
 
 
 def is_real(value: Any) -> bool:
@@ -138,6 +170,7 @@ def check_real(
     return float(value)
 
 
+ONE_OR_LABELLED = "a number or a labelled array of numbers; use over(name, values)"
 Check = Callable[[str, Any], Any]
 """Of a name and a plain value: the value in the type that is computed with, or a ValueError that names it."""
 
@@ -146,7 +179,7 @@ def between(low: float = -np.inf, high: float = np.inf, allowed: str = "finite")
     """A :data:`Check`: a real number from ``low`` to ``high``, which is excluded, as a float."""
 
     def checked(what: str, value: Any) -> float:
-        check(what, value, is_real(value), "a number or a labelled array of numbers; use over(name, values)")
+        check(what, value, is_real(value), ONE_OR_LABELLED)
         check(what, value, math.isfinite(value), "finite")
         check(what, value, low <= value < high, allowed)
         return float(value)
@@ -162,13 +195,12 @@ def not_negative(allowed: str = "zero or positive") -> Check:
     return between(0, np.inf, allowed)
 
 
-def whole(least: int) -> Check:
-    """A :data:`Check`: a whole number, with a decimal point too, as an int."""
-    number, allowed = between(), f"a whole number, at least {least}"
+def whole(least: int, most: int | None = None) -> Check:
+    """A :data:`Check`: a whole number, as an int."""
 
     def checked(what: str, value: Any) -> int:
-        check(what, value, number(what, value) >= least and value == round(value), allowed)
-        return int(value)
+        check(what, value, is_real(value), ONE_OR_LABELLED)
+        return check_int(what, value, least, most)
 
     return checked
 
@@ -342,6 +374,8 @@ class Spec:
 
     CHECKS: ClassVar[Mapping[str, Check]] = {}
     """What a field may be, as a plain value; where None is the default, None too."""
+    SINGLE: ClassVar[tuple[str, ...]] = ()
+    """Fields that all members of a call have in common: no labelled arrays."""
     TOGETHER: ClassVar[tuple[str, ...]] = ()
     """Fields of which some forbid what others have."""
 
@@ -349,6 +383,8 @@ class Spec:
         kind = type(self)
         for field, one in self.CHECKS.items():
             value = getattr(self, field)
+            labelled = field in self.SINGLE and isinstance(value, xr.DataArray)
+            self.check(field, not labelled, "one value for all members of a call: make a call for each value")
             if value is not None or getattr(kind, field, value) is not None:
                 object.__setattr__(self, field, check_each(f"{kind.__name__}.{field}", value, one))
         arrays = {name: value for name, value in self.labelled_fields().items() if name in self.TOGETHER}

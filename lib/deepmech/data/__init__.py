@@ -12,7 +12,8 @@ from deepmech.data.catalogue import (
     cli_status,
     data_directory,
 )
-from deepmech.data.prepare import Data, fingerprint, load, names, resize
+from deepmech.data.prepare import fingerprint, load, names, resize
+from deepmech.data.samples import Data
 
 __all__ = [
     "Data",

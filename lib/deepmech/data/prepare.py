@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,56 +20,17 @@ from deepmech.data.catalogue import (
     read_file,
     require_name,
 )
+from deepmech.data.samples import Data
 
-Samples = tuple[np.ndarray, np.ndarray]
+Pair = tuple[np.ndarray, np.ndarray]
 """Images, or rows of features, and their labels."""
 
-__all__ = ["Data", "fingerprint", "load", "names", "resize"]
+__all__ = ["fingerprint", "load", "names", "resize"]
 
 _RECIPE = 1  # part of every fingerprint: raise it when the preparation below changes
 _DEFAULT_TRAIN = {"digits": 1000, "diabetes": 342}
 _DEFAULT_GEOMNIST = 1500
 _DIGITS = (1, 8, 8)
-
-
-@dataclass(frozen=True, eq=False)
-class Data:
-    """A dataset, split and prepared.
-
-    Attributes
-    ----------
-    name : str
-        The name it was loaded by.
-    x_train, x_test : ndarray
-        float32, shapes (n_train, d) and (n_test, d), in [0, 1] (GEOMNIST: about that); images are flattened channel by
-        channel, row by row.
-    y_train, y_test : ndarray
-        Classes 0 … n_classes − 1 as int64, or, for regression, targets as float32; shapes (n_train,) and (n_test,).
-    n_classes : int
-        Number of classes; 0 for regression.
-    fingerprint : str
-        Sixteen hexadecimal digits of the recipe: name, checksums of the raw content, size, split and seed. It does not
-        see the rounding of the resampling, so it is the same on every machine.
-    note : str
-        One sentence on where the numbers come from, to be shown beside results.
-    shape : tuple of int
-        Shape of one sample before flattening: (channels, height, width), or (d,).
-
-    Examples
-    --------
-    >>> load("digits").shape
-    (1, 8, 8)
-    """
-
-    name: str
-    x_train: np.ndarray
-    y_train: np.ndarray
-    x_test: np.ndarray
-    y_test: np.ndarray
-    n_classes: int
-    fingerprint: str
-    note: str
-    shape: tuple[int, ...]
 
 
 def names() -> tuple[str, ...]:
@@ -264,7 +224,7 @@ def _counts(name: str, n_train: int | None, n_test: int | None) -> tuple[int, in
     return _count(name, "n_train", train), _count(name, "n_test", test)
 
 
-def _generated(name: str, n_train: int, n_test: int, seed: int) -> tuple[list[Samples], str]:
+def _generated(name: str, n_train: int, n_test: int, seed: int) -> tuple[list[Pair], str]:
     """(images, labels) of GEOMNIST for training and for testing, and what they are."""
     larger, n = max(("n_train", n_train), ("n_test", n_test), key=lambda count: count[1])
     specs.check_memory(f"load({name!r}): {larger}", n, 0.5 * geomnist.SIDE**2 * (n_train + n_test))
@@ -296,7 +256,7 @@ def _bundled(name: str) -> tuple[np.ndarray, np.ndarray, tuple[int, ...], float,
     return x, y, shape, scale, n_classes, [content], note
 
 
-def _downloaded(name: str) -> tuple[Samples, Samples, tuple[int, int, int], list[str], str]:
+def _downloaded(name: str) -> tuple[Pair, Pair, tuple[int, int, int], list[str], str]:
     source = SOURCES[name]
     paths = source.paths()
     if not any(path.exists() for path in paths.values()):

@@ -102,9 +102,9 @@ def class_means(logits: Any, classes: Any, n_classes: int | None = None, pool: i
     if not 0 <= y.min() <= y.max() < k:
         raise ValueError(f"classes reach from {y.min()} to {y.max()}: must lie in 0 … {k - 1}")
     require_classes(y, k)
-    allowed = "an odd number of iterations (an int), at least 1"
-    if specs.check_int("class_means: pool", pool, allowed=allowed) % 2 == 0:
-        specs.raise_invalid("class_means: pool", pool, allowed)
+    allowed = "an odd number of iterations, at least 1"
+    pool = specs.check_int("class_means: pool", pool, allowed=allowed)
+    specs.check("class_means: pool", pool, pool % 2, allowed)
     every = np.ones((1, len(x)))
     hits = [y == c for c in range(k)]
     counts = np.stack([every @ hit.astype(float) for hit in hits], -1)[0]
@@ -194,7 +194,7 @@ def integrated_effects(means: Any, model: Model = "L", reference: int = 1) -> xr
     if model in ("L-paper", "L-program") and k != 3:
         raise ValueError(f"integrated_effects: model {model!r} is a formula for 3 classes, not {k}; use model='L'")
     most = m.sizes["time"]
-    reference = specs.check_int("integrated_effects: reference", reference, 1, most, f"from 1 to {most} times (an int)")
+    reference = specs.check_int("integrated_effects: reference", reference, 1, most, f"from 1 to {most} times")
     x = m.values * specs.unit_scale(m.values)
     start = x[..., :reference, :, :].mean(-3, keepdims=True)
     if model == "I":
@@ -248,7 +248,7 @@ def effects(integrated: xr.Dataset, window: int) -> xr.Dataset:
     if not isinstance(integrated, xr.Dataset) or not {"A", "B"} <= set(integrated.data_vars):
         raise ValueError("effects: integrated must be the Dataset of integrated_effects, with A and B over time")
     t = np.asarray(integrated["time"], float)
-    window = specs.check_int("effects: window", window, allowed="an odd number of recorded times (an int)")
+    window = specs.check_int("effects: window", window, allowed="an odd number of recorded times")
     if window % 2 == 0 or not 2 < window <= len(t):
         raise ValueError(f"effects: window = {window!r}: must be odd, above 2 and at most the {len(t)} times")
     steps = np.diff(t)
@@ -356,7 +356,7 @@ def tail_index(values: xr.DataArray, last: int = 1000) -> xr.DataArray:
     0.42
     """
     t = _times("tail_index", values)
-    last = specs.check_int("tail_index: last", last, allowed=f"from 1 to the {len(t)} recorded times (an int)")
+    last = specs.check_int("tail_index: last", last, allowed=f"from 1 to the {len(t)} recorded times")
     if not 1 <= last <= len(t) or t[-last] <= 0:
         raise ValueError(f"tail_index: last = {last!r}: must be from 1 to the {len(t)} recorded times, all after 0")
     tail = values.isel(time=slice(-last, None))

@@ -21,18 +21,16 @@ from torch import nn
 from torch.utils.data import BatchSampler, DataLoader, Dataset, SequentialSampler, Subset
 
 from deepmech.core import specs
+from deepmech.core.labels import LABELS
 from deepmech.core.random import Stream
 from deepmech.metrics.separation import as_tensor, real_numbers, require_classes
 
 __all__ = [
-    "LABELS", "Batches", "ClassIndex", "Forward", "SampleBatch", "class_names", "evaluation", "loader_state",
-    "restore_generators", "unwrap",
+    "LABELS", "Batches", "ClassIndex", "Forward", "SampleBatch", "class_names", "closeness", "evaluation",
+    "loader_state", "restore_generators", "unwrap",
 ]  # fmt: skip
 
 Forward = Callable[[nn.Module, Any], Any]
-
-LABELS = ("labels", "label", "y", "targets", "target")
-"""Where a batch with names may have its labels; the first that is there counts."""
 
 
 @dataclass(frozen=True)
@@ -121,6 +119,33 @@ class SampleBatch:
             raise
 
 
+def closeness(samples: torch.Tensor, labels: Any) -> float:
+    """How close samples are to the nearest of their class, beside independent ones: about 1 or more; 0 for copies.
+
+    Of n independent samples the squared distance r² to the k-th nearest grows as k^(2/d), whatever their dimension d.
+    The ratio of a quarter to half of the class tells 2/d, and so where the nearest should be: at k = log 2, the median
+    of a first arrival. Returned is the median over samples of r² there by the foretold one; nan where a class has fewer
+    than ten.
+
+    Examples
+    --------
+    >>> independent = torch.randn(100, 5, generator=torch.Generator().manual_seed(0))
+    >>> seen_twice = independent[:50].repeat(2, 1) + 0.01 * independent
+    >>> closeness(independent, np.zeros(100)) > 1, closeness(seen_twice, np.zeros(100)) < 0.1
+    (True, True)
+    """
+    rows, found = samples.detach().reshape(len(samples), -1), []
+    rows = rows[:, :: 1 + rows.shape[1] // 4096].double()  # of wide ones some: enough to tell distances
+    for label in np.unique(labels):
+        members = rows[torch.as_tensor(labels == label, device=rows.device)]
+        squared, others = torch.cdist(members, members) ** 2, len(members) - 1
+        if others >= 10:
+            ranked = squared.sort(1).values[:, 1:]
+            nearest, quarter, half = ranked[:, 0], ranked[:, others // 4], ranked[:, others // 2]
+            found.append(nearest / (half * (quarter / half) ** np.log2(others / (2 * np.log(2)))))
+    return float(torch.cat(found).nanmedian()) if found else np.nan
+
+
 def _described(value: Any) -> str:
     if not isinstance(value, torch.Tensor):
         return type(value).__name__
@@ -147,11 +172,12 @@ class Batches:
         self, x: Any, y: Any, batch_size: int = 1024, n_samples: int | None = None, groups: Any = None,
         sample_axis: int | None = None,
     ) -> None:  # fmt: skip
-        specs.check_int("load_curve: batch_size", batch_size)
+        batch_size = specs.check_int("load_curve: batch_size", batch_size)
         if n_samples is not None:
-            specs.check_int("load_curve: n_samples", n_samples, allowed="a whole number, at least 1, or None")
+            allowed = "a whole number, at least 1, or None"
+            n_samples = specs.check_int("load_curve: n_samples", n_samples, allowed=allowed)
         if sample_axis is not None:
-            specs.check_int("load_curve: sample_axis", sample_axis, 0)
+            sample_axis = specs.check_int("load_curve: sample_axis", sample_axis, 0)
         if isinstance(groups, int):
             specs.raise_invalid("load_curve: groups", groups, "the object of each sample; n_folds=20 deals samples")
         self.n_samples, self.batch_size, self.place, self.groups = n_samples, batch_size, y, groups

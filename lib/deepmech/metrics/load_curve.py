@@ -22,6 +22,7 @@ from deepmech.metrics.evaluation import (
     Forward,
     SampleBatch,
     class_names,
+    closeness,
     evaluation,
     group_names,
     loader_state,
@@ -46,6 +47,10 @@ __all__ = ["LoadCurve", "PartialWarning", "load_curve", "masked_mean_pool", "mea
 Pool = Callable[..., torch.Tensor]
 
 #: Name and ``long_name`` of the result.
+CLUSTERED = 0.5
+"""Samples of which the nearest is at less than this share of the squared distance of independent ones are clusters."""
+CLUSTER_SAMPLES = 256
+"""How many are looked at."""
 _ATTRS = {
     "D": ("data_separation", "data separation"),
     "D_hat": ("data_separation_hat", "data separation D̂"),
@@ -198,7 +203,8 @@ def load_curve(
     -----
     PartialWarning
         If the default leaves out what an ``nn.LSTM`` computes inside, activations that are never called or not over
-        samples; if the first samples of a source are not of all of its classes, or are sorted by class.
+        samples; if the first samples of a source are not of all of its classes, or are sorted by class; if they lie
+        in small clusters, as copies and views of few objects do, and no ``groups`` are given.
 
     Examples
     --------
@@ -267,7 +273,7 @@ class LoadCurve:
         known = callable(metric) or metric in get_args(Metric)
         specs.check("load_curve: metric", metric, known, "'D', 'D_hat' or a function of features and labels")
         specs.check_bool("load_curve: debias", debias)
-        specs.check_int("load_curve: n_folds", n_folds)
+        n_folds = specs.check_int("load_curve: n_folds", n_folds)
         if isinstance(layers, str) and layers != BLOCKS:
             raise ValueError(f"load_curve: layers = {layers!r}: give a list of names, or 'blocks'")
         self.layers = layers if layers is None or isinstance(layers, str) else list(layers)
@@ -305,6 +311,8 @@ class LoadCurve:
                 state.order = zlib.crc32(batch.digest(), state.order)
                 batch = batch.to(device, dtype)
                 state.columns = batches.classes_known or max(state.columns, _columns(batch))
+                if state.samples == len(batch) and not grouped:
+                    _note_clusters(model, batch)
                 if probe is None:
                     found = self._select(model, batch, device)
                     probe = stack.enter_context(LayerRecorder(model, found, lenient=chosen))
@@ -629,6 +637,19 @@ def _columns(batch: SampleBatch) -> int:
         return 0
     names = class_names(batch.labels)
     return int(names.max()) + 1 if names.dtype.kind in "iu" else len(np.unique(names))
+
+
+def _note_clusters(model: nn.Module, batch: SampleBatch) -> None:
+    """Warn if samples of the first batch are too close to each other to be independent."""
+    main = batch.main(model)
+    if main is None or not main.is_floating_point() or callable(batch.labels) or len(main) != len(batch):
+        return
+    close = closeness(main[:CLUSTER_SAMPLES], np.asarray(batch.labels[:CLUSTER_SAMPLES])) if main[0].numel() > 1 else 1
+    if close < CLUSTERED:
+        _warn(
+            f"the squared distance to the nearest sample is {close:.2g} of what it is between independent samples: if "
+            "some are copies, or several views of one object, intervals are too narrow: say whose they are, groups="
+        )
 
 
 def _warn(message: str) -> None:

@@ -92,8 +92,7 @@ def data_separation(
     y = class_labels(labels)
     if y.size == 0:
         raise ValueError("labels: none given; expected integers 0 … K − 1")
-    if n_classes is None:
-        n_classes = int(y.max()) + 1
+    n_classes = int(y.max()) + 1 if n_classes is None else specs.check_int("n_classes", n_classes, 2)
     require_classes(y, n_classes)
     return ClassMoments(n_classes, metric).update(_in_range(x), y).separation(debias)
 
@@ -140,7 +139,7 @@ class ClassMoments:
     def __init__(self, n_classes: int, metric: Metric = "D") -> None:
         if metric not in get_args(Metric):
             raise ValueError(f"metric = {metric!r}: must be one of {get_args(Metric)}")
-        allowed = f"a whole number (an int) of at least two classes, at most {_MOST_CLASSES:,}"
+        allowed = f"a whole number of at least two classes, at most {_MOST_CLASSES:,}"
         n_classes = specs.check_int("n_classes", n_classes, 2, _MOST_CLASSES, allowed)
         self.n_classes, self.metric = n_classes, metric
         self.count = torch.zeros(n_classes, dtype=torch.float64)

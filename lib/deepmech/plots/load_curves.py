@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from deepmech.core import specs
 from deepmech.plots import style
 from deepmech.plots.style import LIGHT, SINGLETON, axis_label, panels, rows_of, same_labels, transpose_to
 from deepmech.plots.style import legend as shared_legend
@@ -207,7 +208,7 @@ def layer_curves(
         t: transpose_to(f"layer_curves curves[{t!r}]", c, *filter(None, [by]), "layer") for t, c in curves.items()
     }
     words = (0.3 if by else 0.0) + (0.25 if by_label else 0.0)
-    columns = min(columns, len(curves))
+    columns = min(specs.check_int("layer_curves: columns", columns), len(curves))
     fig = style.new_figure(fig, 0.3 + (3.1 if columns < 3 else 2.5) * rows_of(len(curves), columns) + words)
     fig.set_figwidth(style.NARROW if columns < 3 else style.WIDTH)
     room = (fig.get_figwidth() / columns - 0.6) / max(curve.sizes["layer"] for curve in curves.values())

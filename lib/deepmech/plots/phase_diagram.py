@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,10 +19,14 @@ from matplotlib.ticker import MaxNLocator
 from deepmech.plots import style
 from deepmech.plots.style import LIGHT, axis_label, position, same_labels, sort_axes
 
-__all__ = ["MARGIN", "cells_of", "colorbar", "draw_cells", "name_phases", "phase_diagram", "write_on_cells"]
+__all__ = ["MARGIN", "STRAIGHT", "cells_of", "colorbar", "draw_cells", "name_phases", "phase_diagram", "write_on_cells"]
 
 MARGIN = 0.14
 """Share of a cell's side left free around its load curve."""
+INK = "#000000"
+"""Lines and words on shading, which stay as they are on dark pages."""
+STRAIGHT = "curvature changes sign"
+"""What the line between concave and convex cells is called unless a figure says what was found there."""
 
 
 def phase_diagram(
@@ -37,14 +42,16 @@ def phase_diagram(
     curvature: xr.DataArray | None = None,
     boundary: tuple[Any, Any] | None = None,
     boundary_label: str = "",
+    line_label: str = STRAIGHT,
+    stacked: bool = False,
     fig: Figure | None = None,
 ) -> Figure:
     """A phase diagram in the manner of Shi, Pan and Dokmanić (2024, Figs. 1 and 3), with its phase line.
 
     Every cell of the grid holds the load curve measured there (each scaled to its own range; the thin line is its
     chord, so a curve above it is concave and one below it convex) on a background that shades a second quantity.
-    Cells are equally large whatever the values along the axes; the ticks say which values they stand for. Noise is
-    strongest at the left and ReLU at the top, by the names of the dimensions (:data:`deepmech.plots.style.AXES`).
+    Cells are equally large whatever the values along the axes; the ticks say which values they stand for. Noise grows
+    to the right and ReLU is at the top, by the names of the dimensions (:data:`deepmech.plots.style.AXES`).
 
     Parameters
     ----------
@@ -57,12 +64,16 @@ def phase_diagram(
     shade_label, x_label, y_label : str, optional
         Names, with units, of that quantity and of the axes, in place of those in the data.
     curvature : DataArray, dims (x, y), optional
-        Signed curvature. Adds a second panel at the right, shaded by it, on which the phases are named, and on both
-        panels a line between the cells of either sign. It runs along edges of cells, so that it hides no curve.
+        Signed curvature. Adds a second panel, shaded by it, on which the phases are named, and on both panels a line
+        between the cells of either sign. It runs along edges of cells, so that it hides no curve.
     boundary : (x values, y values), optional
         A curve in data coordinates, such as a closed-form phase boundary, dashed on every panel.
     boundary_label : str
         Its name in the legend; none without it.
+    line_label : str
+        What the legend says of the line between the signs: what was found there.
+    stacked : bool
+        The second panel below the first, for narrow screens.
     fig : Figure, optional
         Where to draw; a new figure without it.
 
@@ -95,34 +106,40 @@ def phase_diagram(
         line = [
             position(f"phase_diagram boundary ({d})", load[d].values, v) for d, v in zip((x, y), boundary, strict=True)
         ]
-    cell, width = cells_of(load, len(shades))
-    fig = style.new_figure(fig, cell[1] * load.sizes[y] + 1.5)
-    axes = fig.subplots(1, len(shades), sharey=True, squeeze=False)[0]
+    rows, columns = (len(shades), 1) if stacked else (1, len(shades))
+    inches = style.NARROW if stacked else style.WIDTH
+    cell, width = cells_of(load, columns, inches)
+    fig = style.new_figure(fig, rows * (cell[1] * load.sizes[y] + 1.15) + 0.35)
+    fig.set_figwidth(inches)
+    axes = list(fig.subplots(rows, columns, sharey=not stacked, squeeze=False).flat)
     for ax, (values, label) in zip(axes, shades, strict=True):
         shading = draw_cells(ax, load, values, bend, cell, width)
         colorbar(shading, ax, label, location="top", pad=0.02, aspect=20)
         if line is not None:
             halo = [withStroke(linewidth=width + 2, foreground=LIGHT.background)]
-            ax.plot(*line, color=LIGHT.text, lw=width, linestyle=style.DASHES, path_effects=halo, gid="boundary")
+            ax.plot(*line, color=INK, lw=width, linestyle=style.DASHES, path_effects=halo, gid="boundary")
         ax.set_xlabel(x_label or axis_label(load[x]))
-    axes[0].set_ylabel(y_label or axis_label(load[y]))
+        if stacked or ax is axes[0]:
+            ax.set_ylabel(y_label or axis_label(load[y]))
     if bend is not None:
         name_phases(axes[-1], bend.values, cell)
     entries = []
     if bend is not None and np.nanmin(bend) < 0 < np.nanmax(bend):
-        entries.append(Line2D([], [], color=LIGHT.text, lw=width, label="curvature changes sign"))
+        words = textwrap.fill(line_label, 44) if stacked else line_label
+        entries.append(Line2D([], [], color=LIGHT.text, lw=width, label=words))
     if line is not None and boundary_label:
         entries.append(Line2D([], [], color=LIGHT.text, lw=width, linestyle=style.DASHES, label=boundary_label))
     if entries:
-        fig.legend(handles=entries, loc="outside lower left", ncols=2 if len(boundary_label) < 40 else 1)
+        short = len(line_label + boundary_label) < 60 and not stacked
+        fig.legend(handles=entries, loc="outside lower left", ncols=2 if short else 1)
     return fig
 
 
-def cells_of(load: xr.DataArray, columns: int) -> tuple[tuple[float, float], float]:
-    """Sides of a cell (x, y) in inches, where so many diagrams of ``load`` (x, y, layer) share a row, and how wide
-    curves are."""
+def cells_of(load: xr.DataArray, columns: int, inches: float = style.WIDTH) -> tuple[tuple[float, float], float]:
+    """Sides of a cell (x, y) in inches, where so many diagrams of ``load`` (x, y, layer) share a row of so many
+    ``inches``, and how wide curves are."""
     across, down = load.sizes[load.dims[0]], load.sizes[load.dims[1]]
-    side = (style.WIDTH - 0.75 - 0.2 * columns) / columns / across
+    side = (inches - 0.75 - 0.2 * columns) / columns / across
     return (side, float(np.clip(side * down, 1.6, 2.9)) / down), float(np.clip(4.5 * side, 1.1, 2.0))
 
 
@@ -211,7 +228,7 @@ def _sign_change(ax: Axes, curvature: np.ndarray, width: float) -> None:
             edge[1, 1 - along] += 1
             pieces.append(edge)
     halo = [withStroke(linewidth=width + 2, foreground=LIGHT.background)]
-    _broken(ax, pieces, color=LIGHT.text, lw=width, solid_capstyle="projecting", path_effects=halo, gid="sign change")
+    _broken(ax, pieces, color=INK, lw=width, solid_capstyle="projecting", path_effects=halo, gid="sign change")
 
 
 def name_phases(ax: Axes, curvature: np.ndarray, cell: tuple[float, float]) -> None:
@@ -232,4 +249,4 @@ def write_on_cells(ax: Axes, at: Any, words: str, **how: Any) -> None:
     """Words in the middle of a box that curves shine through only faintly."""
     box = {"boxstyle": "round,pad=0.2", "fc": LIGHT.background, "ec": "none", "alpha": 0.88}
     look: dict[str, Any] = {"ha": "center", "va": "center", "weight": "bold", "fontsize": style.SMALL, "bbox": box}
-    ax.text(at[0], at[1], words, color=LIGHT.text, **look, **how)
+    ax.text(at[0], at[1], words, color=INK, **look, **how)

@@ -27,6 +27,7 @@ __all__ = [
     "AXES",
     "COLD_TO_HOT",
     "DASHES",
+    "GROUND",
     "LIGHT",
     "MARKS",
     "NARROW",
@@ -92,6 +93,10 @@ class LIGHT:
 
     background, text, muted, faint = "#ffffff", "#222832", "#48566b", "#d1d5da"
     warm, cool, neutral = "#b2182b", "#2166ac", "#f2f2f2"
+
+
+GROUND = "#fefefe"
+"""The page behind a legend: dark on dark pages, where the white of curves and numbers on shading stays white."""
 
 
 def luminance(colours: Any) -> np.ndarray:
@@ -210,7 +215,7 @@ def rc() -> dict[str, Any]:
         "xtick.labelsize": SMALL,
         "ytick.labelsize": SMALL,
         "legend.fontsize": SMALL,
-        "legend.facecolor": LIGHT.background,
+        "legend.facecolor": GROUND,
         "legend.edgecolor": "none",
         "lines.linewidth": 2.0,
         "lines.markersize": 5.5,
@@ -252,15 +257,16 @@ def new_figure(fig: Figure | None, height: float) -> Figure:
 
 
 #: Axes of the phase diagrams: their words where the data have none, and whether values fall to the right and upwards.
-#: The strongest noise stands at the left and ReLU at the top, as in the papers, on every plane and in the explorers.
+#: Noise grows to the right, as a slider does (the paper draws it mirrored), and ReLU stands at the top, on every plane
+#: and in the explorers.
 AXES: dict[str, tuple[str, bool]] = {
     "slope": (r"negative slope $\alpha$", True),
-    "noise": (r"noise $\varepsilon$", True),
-    "noise_bar": (r"step noise $\bar\varepsilon$", True),
-    "data_noise": ("data noise $p$", True),
-    "learning_rate": ("learning rate", True),
-    "dropout": ("dropout probability", True),
-    "batch_size": ("batch size", False),
+    "noise": (r"noise $\varepsilon$", False),
+    "noise_bar": (r"step noise $\bar\varepsilon$", False),
+    "data_noise": ("data noise $p$", False),
+    "learning_rate": ("learning rate", False),
+    "dropout": ("dropout probability", False),
+    "batch_size": ("batch size", True),
 }
 
 

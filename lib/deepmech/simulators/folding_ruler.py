@@ -67,11 +67,12 @@ ATTRS = {
 
 @dataclass(frozen=True, eq=False)
 class Ruler(Spec):
-    """A ruler of ``n_pairs`` pairs of segments; every number but ``n_pairs`` may be a labelled array.
+    """A ruler of ``n_pairs`` pairs of segments; every number may be a labelled array.
 
     Parameters
     ----------
-    n_pairs : number n of Vs.
+    n_pairs : int or DataArray
+        Number n of Vs, at least 2. In a result with rulers of several lengths the shorter ones end in nan.
     fold_angle : number or DataArray
         Initial inclination θ of every segment to the line of the pull, in degrees; 90 is folded flat.
     table_friction : number or DataArray
@@ -87,18 +88,14 @@ class Ruler(Spec):
     """
 
     CHECKS: ClassVar = {
-        "fold_angle": specs.between(5e-324, np.nextafter(90, 91), "in (0, 90]"), "table_friction": specs.not_negative(),
-        "stop": specs.between(5e-324, 1, "between 0 and 1"),
+        "n_pairs": specs.whole(2), "fold_angle": specs.between(5e-324, np.nextafter(90, 91), "in (0, 90]"),
+        "table_friction": specs.not_negative(), "stop": specs.between(5e-324, 1, "between 0 and 1"),
     }  # fmt: skip
 
-    n_pairs: int = 8
+    n_pairs: int | xr.DataArray = 8
     fold_angle: Number = 80.0
     table_friction: Number = 0.2
     stop: Number = 0.99
-
-    def __post_init__(self) -> None:
-        specs.check_int("Ruler.n_pairs", self.n_pairs, 2)
-        super().__post_init__()
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,11 +136,11 @@ class Pull(Spec):
     shake_speed: Number = 0.0
 
 
-def grid(ruler: Ruler, pull: Pull) -> ParameterGrid:
+def grid(ruler: Ruler, pull: Pull, caller: str = "simulate") -> ParameterGrid:
     """Ruler and pull as one flat grid, with the checks that need both."""
-    specs.check_type("ruler", ruler, Ruler)
-    specs.check_type("pull", pull, Pull)
-    numbers = {f.name: getattr(spec, f.name) for spec in (ruler, pull) for f in fields(spec) if f.name != "n_pairs"}
+    specs.check_type(f"{caller}: ruler", ruler, Ruler)
+    specs.check_type(f"{caller}: pull", pull, Pull)
+    numbers = {f.name: getattr(spec, f.name) for spec in (ruler, pull) for f in fields(spec)}
     members = align("Ruler and Pull", ATTRS, **numbers)
     start = np.cos(np.radians(members.flat["fold_angle"]))
     bad = (members.flat["extension"] <= start) | (members.flat["extension"] > members.flat["stop"])
@@ -179,29 +176,26 @@ def slow_profile(ruler: Ruler, extension: Number) -> xr.DataArray:
     >>> slow_profile(Ruler(n_pairs=3, table_friction=0.0), 0.5).values.round(3)
     array([0.5, 0.5, 0.5])
     """
-    members, n = grid(ruler, Pull(extension=extension)), ruler.n_pairs
-    below = np.arange(n)[::-1]
+    members = grid(ruler, Pull(extension=extension), "slow_profile")
 
     def extensions(pull: float, p: dict[str, float]) -> np.ndarray:
+        below = np.arange(int(p["n_pairs"]))[::-1]
         yields = 1 / np.maximum(pull - below * p["table_friction"], 1.0)
         return np.clip(np.sqrt(1 - yields**2), np.cos(np.radians(p["fold_angle"])), p["stop"])
 
     rows = []
     for p in members.members():
-        high = 1 / np.sqrt(1 - p["stop"] ** 2) + n * p["table_friction"]
-        rows.append(
-            extensions(brentq(lambda f, p=p: extensions(f, p).mean() - p["extension"], 1.0, high, xtol=1e-14), p)
-        )
+        high = 1 / np.sqrt(1 - p["stop"] ** 2) + p["n_pairs"] * p["table_friction"]
+        force = brentq(lambda f, p=p: extensions(f, p).mean() - p["extension"], 1.0, high, xtol=1e-14)
+        rows.append({"extension": extensions(force, p)})
     words = {"extension": (*ATTRS["extension"][:2], "pair"), "pair": ATTRS["pair"]}
-    return labelled(members, {"extension": np.array(rows)}, words, {"pair": np.arange(1, n + 1)}, {})["extension"]
+    pairs = np.arange(1, int(members.flat["n_pairs"].max()) + 1)
+    return labelled(members, rows, words, {"pair": pairs}, {})["extension"]
 
 
-def hand(
-    members: ParameterGrid, n_pairs: int, n_steps: np.ndarray, dt: float, strengths: np.ndarray, k: int
-) -> np.ndarray:
-    """Positions of the hand at every step of member ``k``, one row per run; ``strengths`` has dims (run, jerk)."""
-    p = {name: values[k] for name, values in members.flat.items()}
-    t = dt * np.arange(n_steps[k] + 1)
+def hand(p: dict[str, float], n_steps: int, dt: float, strengths: np.ndarray) -> np.ndarray:
+    """Positions of the hand at every step of a member ``p``, one row per run; ``strengths`` has dims (run, jerk)."""
+    t, n_pairs = dt * np.arange(n_steps + 1), p["n_pairs"]
     s = np.minimum(t / p["duration"], 1.0)
     start = np.cos(np.radians(p["fold_angle"]))
     path = n_pairs * (start + (p["extension"] - start) * s * s * (3 - 2 * s))
@@ -247,37 +241,37 @@ def simulate(
     True
     """
     started = time.perf_counter()
-    members, n = grid(ruler, pull), ruler.n_pairs
+    members = grid(ruler, pull)
     largest = min(members.flat["jerk_period"].min() / 50, members.flat["duration"].min() / 1000)
     allowed = f"positive and at most {largest:.4g} for these pulls"
-    dt = specs.check_real("simulate dt", dt, np.nextafter(0, 1), largest, allowed)
-    n_runs, n_frames = specs.check_int("simulate n_runs", n_runs), specs.check_int("simulate n_frames", n_frames, 2)
-    seed = specs.check_int("simulate seed", seed, 0)
+    dt = specs.check_real("simulate: dt", dt, np.nextafter(0, 1), largest, allowed)
+    n_runs, n_frames = specs.check_int("simulate: n_runs", n_runs), specs.check_int("simulate: n_frames", n_frames, 2)
+    seed = specs.check_int("simulate: seed", seed, 0)
     name, value = max(("n_runs", n_runs), ("n_frames", n_frames), key=lambda size: size[1])
-    specs.check_memory(f"simulate {name}", value, n_runs * members.n * n_frames * (2 * int(ruler.n_pairs) + 1))
+    longest_ruler = int(members.flat["n_pairs"].max())
+    specs.check_memory(f"simulate: {name}", value, n_runs * members.n * n_frames * (2 * longest_ruler + 1))
     longest = float(members.flat["duration"].max())
-    number = specs.check_steps("simulate dt", dt, longest / dt)
-    specs.check_memory("simulate dt", dt, 3.0 * n_runs * number)
+    number = specs.check_steps("simulate: dt", dt, longest / dt)
+    specs.check_memory("simulate: dt", dt, 3.0 * n_runs * number)
     steps = np.ceil(members.flat["duration"] / dt - 1e-9).astype(int)
     jerks = int(np.max(members.flat["duration"] / members.flat["jerk_period"])) + 2
     streams = [Stream.of("folding_ruler", seed, run) for run in range(n_runs)]
     strengths = np.abs([s.normal("jerk", 0, jerks) for s in streams])
-    position, times = np.empty((members.n, n_runs, n_frames, n + 1)), np.empty((members.n, n_frames))
-    for k in range(members.n):
-        frames = np.round(np.linspace(0, steps[k], n_frames)).astype(np.int64)
-        times[k] = frames * dt
-        for run, path in enumerate(hand(members, n, steps, dt, strengths, k)):
-            f, c, stop = (members.flat[name][k] for name in ("table_friction", "shake_speed", "stop"))
+    rows = []
+    for p, last in zip(members.members(), steps, strict=True):
+        n, frames = int(p["n_pairs"]), np.round(np.linspace(0, last, n_frames)).astype(np.int64)
+        position = np.empty((n_runs, n_frames, n + 1))
+        for run, path in enumerate(hand(p, last, dt, strengths)):
             drive(
-                path, dt, f, c, stop, frames, position[k, run], np.arange(n + 1) * (path[0] / n),
-                np.zeros((8, n + 1)), np.zeros((4, 8 * n + 8)),
+                path, dt, p["table_friction"], p["shake_speed"], p["stop"], frames, position[run],
+                np.arange(n + 1) * (path[0] / n), np.zeros((8, n + 1)), np.zeros((4, 8 * n + 8)),
             )  # fmt: skip
-    rows = {"position": position, "extension": np.diff(position, axis=-1), "time": times}
-    coords = {"run": np.arange(n_runs), "frame": np.arange(n_frames), "node": np.arange(n + 1)}
+        rows.append({"position": position, "extension": np.diff(position, axis=-1), "time": frames * dt})
+    coords = {"run": np.arange(n_runs), "frame": np.arange(n_frames), "node": np.arange(longest_ruler + 1)}
     setting = {"dt": dt, "n_runs": n_runs, "n_frames": n_frames}
     spec = json.dumps(encode({"ruler": ruler, "pull": pull, **setting}))
     notes = attributes(spec=spec, seed=seed, wall_seconds=time.perf_counter() - started)
-    return labelled(members, rows, ATTRS, coords | {"pair": np.arange(1, n + 1)}, notes)
+    return labelled(members, rows, ATTRS, coords | {"pair": np.arange(1, longest_ruler + 1)}, notes)
 
 
 simulators.simulate.register(Ruler, simulate)

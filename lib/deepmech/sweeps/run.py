@@ -103,7 +103,7 @@ def run(
     """
     specs.check_type("run: sweep", sweep, Sweep)
     if chunk is not None:
-        specs.check_int("run: chunk", chunk)
+        chunk = specs.check_int("run: chunk", chunk)
     specs.check("run: executor", executor, executor is None or hasattr(executor, "submit"), "an executor, or None")
     specs.check("run: store", store, store is None or isinstance(store, str | Path), "a path, or None")
     sweep.function()

@@ -96,7 +96,7 @@ class Sweep(Spec):
                 raise ValueError(f"Sweep.fixed[{key!r}]: {key!r} varies in cells already; leave it out of one of them")
             kept = same.get(key) == value
             specs.check(f"Sweep.fixed[{key!r}]", value, kept, "what survives JSON unchanged (lists, no tuples)")
-        self.check("version", type(self.version) is int and self.version >= 1, "an integer >= 1")
+        object.__setattr__(self, "version", specs.check_int("Sweep.version", self.version))
         text = isinstance(self.data, str) and self.data.isprintable()
         self.check("data", text, "text on one line, as the fingerprint of a data set is")
         # A private copy: nobody can change a spec after its key was taken.

@@ -20,10 +20,11 @@ from deepmech.core import specs
 from deepmech.core.labels import Number, Words
 from deepmech.core.random import Stream
 from deepmech.core.specs import Spec
+from deepmech.data.samples import validate_signs
 from deepmech.metrics.glass import MOTILITY_EDGES, displacement_sums, motility
 from deepmech.trainers.engines.compiled.langevin import TYPES, CompiledWalk, initial, layer_sizes
 from deepmech.trainers.engines.torch_walk import TorchWalk
-from deepmech.trainers.run import TrainerRun, record_steps, require_spec, validate_signs
+from deepmech.trainers.run import TrainerRun, record_steps, require_spec
 
 ENDS = ("finished", "diverged")
 MOST_HELD = 2**30
@@ -98,8 +99,9 @@ class Dynamics(Spec):
     CHECKS: ClassVar = {
         "width": specs.whole(1), "hidden": specs.whole(1), "regularisation": specs.not_negative(),
         "temperature": specs.not_negative(), "learning_rate": specs.positive(), "batch_size": specs.whole(0),
-        "softplus": specs.not_negative(),
+        "softplus": specs.not_negative(), "dtype": specs.one_of(TYPES),
     }  # fmt: skip
+    SINGLE: ClassVar = ("dtype",)
     TOGETHER: ClassVar = ("batch_size", "temperature")
 
     width: Number = 30
@@ -110,11 +112,6 @@ class Dynamics(Spec):
     batch_size: Number = 0
     softplus: Number = 0.0
     dtype: str = "mixed"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        known = isinstance(self.dtype, str) and self.dtype in TYPES
-        self.check("dtype", known, f"one of {', '.join(map(repr, TYPES))}")
 
     def check_together(self) -> None:
         self.check("temperature", self.batch_size == 0 or self.temperature == 0, "0 where batch_size is not 0")
@@ -176,7 +173,7 @@ def log_times(last: int, per_decade: int = 10, first: int = 1) -> np.ndarray:
     """
     first = specs.check_int("log_times: first", first)
     last = specs.check_int("log_times: last", last, first)
-    specs.check_int("log_times: per_decade", per_decade)
+    per_decade = specs.check_int("log_times: per_decade", per_decade)
     n = max(2, round(np.log10(last / first) * per_decade) + 1)
     return np.unique(np.round(np.geomspace(first, last, n)).astype(np.int64))
 
@@ -307,7 +304,7 @@ def walk(
     ------
     ValueError
         If times, labels or names do not fit, or the data are not fit to be trained on
-        (:func:`deepmech.trainers.run.validate_data`).
+        (:func:`deepmech.data.samples.validate_data`).
 
     Examples
     --------
@@ -373,7 +370,7 @@ def _members(
         p, d = one.preparation, one.dynamics
         for name, number in (("sgd", p.sgd_steps), ("descent", p.descent_steps), ("slow", p.slow_steps)):
             specs.check_steps(f"Preparation.{name}_steps", number, float(number))
-        weights = 1.0 * d.width * (data.x.shape[1] + 1 + (d.hidden - 1) * d.width)
+        weights = 1.0 * d.width * (data.x_train.shape[1] + 1 + (d.hidden - 1) * d.width)
         sizes = f"Dynamics.hidden = {specs.short_repr(d.hidden)}, Dynamics.width"
         specs.check_memory(sizes, d.width, 4 * weights * min(len(members), call.workers))
     return call, data, members, engine
@@ -386,7 +383,7 @@ def _jobs(call: TrainerRun, members: Sequence[WalkMember], data: Any, engine: st
     # A GPU says what does not fit, and gets halves. Larger groups are hardly faster on a CPU. A step holds samples,
     # and of every hidden unit three numbers for each of them: itself, what ReLU makes of it, and the gradient.
     units = max(int(m.dynamics.hidden) * int(m.dynamics.width) for m in members)
-    fits = MOST_HELD // (8 * len(data.x) * (data.x.shape[1] + 3 * units))
+    fits = MOST_HELD // (8 * len(data.x_train) * (data.x_train.shape[1] + 3 * units))
     most = None if call.on_gpu else min(16, max(1, fits))
     return call.jobs([member.shape if engine == "torch" else None for member in members], most)
 
@@ -426,7 +423,7 @@ class WalkMember:
 
     def sizes(self, data: Any) -> tuple[int, ...]:
         """Units of every layer of its network on these data."""
-        return layer_sizes(data.x.shape[1], int(self.dynamics.width), int(self.dynamics.hidden))
+        return layer_sizes(data.x_train.shape[1], int(self.dynamics.width), int(self.dynamics.hidden))
 
     @property
     def start(self) -> tuple[Any, ...]:
@@ -464,7 +461,7 @@ def run_preparation(
     network, streams, sizes = _group(members, data, engine, device)
     gains = [float(m.preparation.gain) for m in members]
     network.set(np.stack([gain * initial(sizes, stream) for gain, stream in zip(gains, streams, strict=True)]))
-    p, n = members[0].preparation, len(data.x)
+    p, n = members[0].preparation, len(data.x_train)
     rate = np.array([float(m.preparation.learning_rate) for m in members])
     decay = np.array([float(m.dynamics.regularisation) for m in members])
     zero = np.zeros(len(members))
@@ -511,7 +508,7 @@ def run_walk(
     """Walk members of one :attr:`~WalkMember.shape` side by side; ``out`` of each one's :class:`Recorder`."""
     network, streams, sizes = _group(members, data, engine, device)
     network.set(np.stack(starts))
-    n = len(data.x)
+    n = len(data.x_train)
     rate = np.array([float(m.dynamics.learning_rate) for m in members])
     decay = np.array([float(m.dynamics.regularisation) for m in members])
     noise = np.array([float(m.dynamics.noise(n)) for m in members])
@@ -558,8 +555,8 @@ def _group(
     sizes, dtype, softplus = members[0].sizes(data), members[0].dynamics.dtype, float(members[0].dynamics.softplus)
     streams = [member.stream for member in members]
     if engine == "torch":
-        return TorchWalk(sizes, data.x, data.y, dtype, len(members), device, softplus), streams, sizes
-    return CompiledWalk(sizes, data.x, data.y, dtype, softplus), streams, sizes
+        return TorchWalk(sizes, data.x_train, data.y_train, dtype, len(members), device, softplus), streams, sizes
+    return CompiledWalk(sizes, data.x_train, data.y_train, dtype, softplus), streams, sizes
 
 
 def _stochastic(

@@ -11,8 +11,10 @@ import xarray as xr
 from deepmech.core import specs
 from deepmech.core.labels import Number, Words
 from deepmech.core.random import Stream
+from deepmech.data.samples import Data, validate_data
 from deepmech.trainers.engines.compiled.lenet import CompiledLeNet, padded
-from deepmech.trainers.run import Samples, TrainerRun, record_steps, require_spec, validate_data
+from deepmech.trainers.engines.torch_lenet import TorchLeNet
+from deepmech.trainers.run import TrainerRun, record_steps, require_spec
 from deepmech.trainers.specs import SingleSample, layer_weights
 
 SIDE = 32
@@ -33,8 +35,10 @@ def train_lenet(
     data: Any,
     *,
     seed: Number | int = 0,
+    engine: str = "auto",
     record: Sequence[int] | int | None = None,
     threads: int | None = None,
+    device: str | None = None,
     experiment: str = "lenet",
 ) -> xr.Dataset:
     """Train one LeNet for every combination of the labels in ``training`` and ``seed``, one sample per step.
@@ -47,11 +51,8 @@ def train_lenet(
     ----------
     training : SingleSample
     data : Data or tuple
-        ``deepmech.data.Data`` of 32×32 images; or arrays (x, y) or (x, y, x_test, y_test) with x of shape (n, channels,
-        32, 32), or a ``TensorDataset``; or a ``Dataset`` or ``DataLoader`` of pairs (x, y); or any object with
-        ``x_train``, ``y_train``, ``x_test``, ``y_test``, ``n_classes`` and ``shape``. Arrays, lists or torch tensors;
-        labels are whole numbers 0 … n_classes - 1. Validation uses the test samples, with true labels. ``fingerprint``
-        as for :func:`deepmech.trainers.train`.
+        As for :func:`deepmech.trainers.train`, of images 32×32, x of shape (n, channels, 32, 32), with labels.
+        Validation uses the test samples, with true labels.
     seed : int or DataArray
         An integer, or several as a labelled array: trials. Trials with the same seed share initial weights and the
         samples drawn, whatever their other parameters are.
@@ -59,10 +60,12 @@ def train_lenet(
         Numbers of steps after which to measure validation loss and accuracy, rising, from 0 to ``iterations``, or a
         whole number n: after every n-th step, from 0 to the last; None never does. One measurement costs about as much
         as 0.6 steps per validation sample. Logits and losses are recorded at every step.
+    engine : str
+        ``"compiled"`` (a trial on each core, fast), ``"torch"`` (any device; on a GPU all trials at once), or
+        ``"auto"``: torch on a GPU, else compiled. They agree to rounding.
     threads : int, optional
-        Trials at a time; None uses every core available. They run on the CPU, also where ``DEEPMECH_DEVICE`` names a
-        GPU: there is one engine, the compiled one.
-    experiment : str
+        Trials at a time on a CPU; None uses every core available.
+    device, experiment
         As for :func:`deepmech.trainers.train`.
 
     Returns
@@ -80,7 +83,7 @@ def train_lenet(
     Raises
     ------
     ValueError
-        If labels clash, or the data are not fit to be trained on (:func:`deepmech.trainers.run.validate_data`) or
+        If labels clash, or the data are not fit to be trained on (:func:`deepmech.data.samples.validate_data`) or
         are no images of 32×32.
 
     Examples
@@ -92,7 +95,8 @@ def train_lenet(
     Frozen({'trial': 2, 'iteration': 5, 'logit': 3})
     """
     require_spec("train_lenet: training", training, SingleSample)
-    call = TrainerRun("train_lenet", engine="compiled", seed=seed, experiment=experiment, threads=threads, on_gpu=False)
+    call = TrainerRun("train_lenet", engine=engine, seed=seed, experiment=experiment, threads=threads, device=device)
+    chosen = call.select_engine()
     data = validate_data("train_lenet", data, training.dtype, image="LeNet")
     _check(training, data)
     if record is not None and data.x_test is None:
@@ -106,22 +110,31 @@ def train_lenet(
     specs.check_steps("SingleSample.iterations", steps, float(steps))
     specs.check_memory("SingleSample.iterations", steps, 1.0 * steps * len(members) * (k + 4))
     validation = (data.x_train[:1], data.y_train[:1]) if data.x_test is None else (data.x_test, data.y_test)
-    x, x_val = (padded(z, n_channels, dtype) for z in (data.x_train, validation[0]))
-    y, y_val = data.y_train, validation[1]
+    x, y, by_torch = data.x_train, data.y_train, chosen[0] == "torch"
+    if not by_torch:
+        x, validation = padded(x, n_channels, dtype), (padded(validation[0], n_channels, dtype), validation[1])
     label_stream = Stream.of(experiment, "labels", str(data.fingerprint))
     labels = {p: corrupt_labels(y, k, p, label_stream) for p in {one.label_error for one, _ in members}}
-    call.describe(data, dtype, [("compiled", "")], {"record": at}, training=training)
+    call.describe(data, dtype, [chosen], {"record": at}, training=training)
 
     def fit(job: list[int]) -> list[dict[str, Any]]:
-        one, trial = members[job[0]]
-        stream, given = Stream.of(experiment, trial), labels[one.label_error]
-        order = sample_indices(stream, y, k, steps, training.class_weights)
-        network = CompiledLeNet(initial_weights(stream, n_channels, k), one.learning_rate, dtype)
-        numbers = network.run(x, given, order, (x_val, y_val), at)
-        found = _until_divergence(*numbers, network.has_finite_outputs(x, order[-1]), at)
-        return [found | {"label": given[order].astype(np.int8), "true_class": y[order].astype(np.int8)}]
+        rates, streams = [members[i][0].learning_rate for i in job], [Stream.of(experiment, members[i][1]) for i in job]
+        given = np.stack([labels[members[i][0].label_error] for i in job])
+        orders = np.stack([sample_indices(stream, y, k, steps, training.class_weights) for stream in streams])
+        if by_torch:
+            networks = TorchLeNet(streams, n_channels, k, rates, dtype, call.device)
+            numbers = list(zip(*networks.run(x, given, orders, validation, at), strict=True))
+        else:
+            network = CompiledLeNet(initial_weights(streams[0], n_channels, k), rates[0], dtype)
+            one = network.run(x, given[0], orders[0], validation, at)
+            numbers = [(*one, network.has_finite_outputs(x, orders[0, -1]))]
+        return [
+            _until_divergence(*found, at)
+            | {"label": wrong[order].astype(np.int8), "true_class": y[order].astype(np.int8)}
+            for found, wrong, order in zip(numbers, given, orders, strict=True)
+        ]
 
-    rows = call.run(fit, [[i] for i in range(len(members))], "trials")
+    rows = call.run(fit, call.jobs([None if not call.on_gpu else "trials"] * len(members)), "trials")
     result = call.result(rows, {"iteration": np.arange(steps), "logit": np.arange(k), "at_iteration": at})
     return result if len(at) else result.drop_dims("at_iteration")
 
@@ -184,7 +197,7 @@ def corrupt_labels(classes: np.ndarray, n_classes: int, share: float, stream: St
     return out
 
 
-def _check(training: SingleSample, data: Samples) -> None:
+def _check(training: SingleSample, data: Data) -> None:
     if data.shape[1:] != (SIDE, SIDE):
         raise ValueError(
             f"train_lenet: data.shape = {data.shape}: images must be (channels, 32, 32); load them with size=32, or "

@@ -25,7 +25,7 @@ SCHEDULED = ("dropout", "learning_rate", "data_noise", "label_noise")
 
 #: What the specs allow, besides the names in :mod:`deepmech.trainers.rules`. The torch engines know all of it.
 DTYPES = ("float32", "float64")
-DTYPE = specs.one_of(DTYPES, ", for all networks of a call")
+DTYPE = specs.one_of(DTYPES)
 INITS = ("torch", "orthogonal")
 POOLINGS = ("max", "average")
 
@@ -203,6 +203,7 @@ class Training(Spec):
         "epochs": specs.whole(0), "data_noise": specs.not_negative(), "label_noise": specs.between(),
         "stop_loss": STOP, "stop_change": STOP,
     }  # fmt: skip
+    SINGLE: ClassVar = ("dtype",)
     TOGETHER: ClassVar = ("momentum", "optimizer", "data_noise", "label_noise")
 
     optimizer: Choice = "adam"
@@ -224,7 +225,6 @@ class Training(Spec):
         known = f"made of (epoch >= 1, field, value) with field one of {', '.join(SCHEDULED)} and a value it allows"
         listed = isinstance(self.schedule, list | tuple) and all(isinstance(c, list | tuple) for c in self.schedule)
         self.check("schedule", listed, known)
-        object.__setattr__(self, "schedule", tuple(tuple(change) for change in self.schedule))
         for change in self.schedule:
             fits = (
                 len(change) == 3
@@ -235,6 +235,8 @@ class Training(Spec):
             most = MOST_DROPPED if change[1:2] == ("dropout",) else 1
             fits = fits and (change[2] > 0 if change[1] == "learning_rate" else 0 <= change[2] < most)
             self.check("schedule", fits, known)
+        changes = tuple((int(epoch), field, value) for epoch, field, value in self.schedule)
+        object.__setattr__(self, "schedule", changes)
 
     def check_together(self) -> None:
         allowed = "0 with adam, which has its own"
@@ -276,6 +278,7 @@ class SingleSample(Spec):
         "learning_rate": specs.positive(), "iterations": specs.whole(1), "dtype": DTYPE,
         "label_error": specs.between(0, np.nextafter(1, 2), "a share, 0 to 1"),
     }  # fmt: skip
+    SINGLE: ClassVar = ("iterations", "dtype")
 
     learning_rate: Number = 0.005
     iterations: int = 10_000

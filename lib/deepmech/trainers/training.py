@@ -15,19 +15,18 @@ from torch import nn
 from deepmech.core import specs
 from deepmech.core.labels import Number
 from deepmech.core.specs import Spec
-from deepmech.metrics.separation import ClassMoments, MetricFunction, data_separation
+from deepmech.data.samples import Data, validate_data
+from deepmech.metrics.separation import ClassMoments, MetricFunction, data_separation, require_classes
 from deepmech.trainers.engines.compiled.mlp import CompiledMLP, unsupported
 from deepmech.trainers.engines.torch_func import TorchEnsemble
 from deepmech.trainers.modules import require_new
 from deepmech.trainers.run import (
     NOTES,
     FallbackWarning,
-    Samples,
     TrainerRun,
     record_steps,
     require_spec,
     settled,
-    validate_data,
 )
 from deepmech.trainers.specs import CNN, MLP, FactoryNetwork, Member, Training, code_of, name_of
 
@@ -109,14 +108,12 @@ def train(
     training : Training
         A spec. Every number in specs may be a labelled array (:func:`deepmech.over`).
     data : Data or tuple
-        ``deepmech.data.Data``; or arrays (x, y) or (x, y, x_test, y_test), or a ``TensorDataset``, in which whole
-        numbers and words are labels and other numbers real targets; or torch's ``Dataset`` or ``DataLoader`` of pairs
-        (x, y), read once and in its order, or two of them, to train and to test; or any object with ``x_train``,
-        ``y_train``, ``x_test``, ``y_test`` and ``n_classes``. Samples (n, numbers), for a network of your own of any
-        shape, for CNN (n, channels, height, width), or (n, numbers) with the attribute ``shape``, that of one image.
-        Arrays, lists or torch tensors; labels are whole numbers 0 … n_classes - 1, or real targets where n_classes is 0
-        or None. A ``fingerprint``, which results keep as their attribute ``data``, is computed where there is none;
-        their attribute ``samples`` is always computed.
+        ``deepmech.data.Data`` (of arrays, ``Data.of``), or what :func:`deepmech.data.samples.validate_data` makes it
+        of: arrays (x, y) or (x, y, x_test, y_test), in which whole numbers and words are labels and other numbers real
+        targets, a dictionary of samples and labels, a ``Dataset`` or ``DataLoader`` of pairs or of such dictionaries,
+        or two of them, to train and to test. Samples (n, numbers), for a network of your own of any shape, for CNN (n,
+        channels, height, width), or (n, numbers) with the attribute ``shape``, that of one image. Results keep its
+        ``fingerprint`` as their attribute ``data``, and as ``samples`` that of its numbers, which is always computed.
     seed : int or DataArray
         An integer, or several as a labelled array. Members with the same seed share initial weights, batches and
         (nested) dropout masks.
@@ -181,7 +178,7 @@ def train(
     Raises
     ------
     ValueError
-        If labels clash, the data are not fit to be trained on (:func:`deepmech.trainers.run.validate_data`) or do
+        If labels clash, the data are not fit to be trained on (:func:`deepmech.data.samples.validate_data`) or do
         not fit the specs, an engine does not know what is asked of it, a name is unknown, or a label has the name of a
         variable or dimension of the result: before the first step.
 
@@ -215,7 +212,7 @@ def train(
     spec = _network(network, _arguments(arguments, more), layers)
     require_spec("train: training", training, Training)
     if ensemble_size is not None:
-        specs.check_int("train: ensemble_size", ensemble_size)
+        ensemble_size = specs.check_int("train: ensemble_size", ensemble_size)
     call = TrainerRun("train", engine=engine, seed=seed, experiment=experiment, threads=threads, device=device)
     chosen_metrics = _metrics(metrics)
     words = WORDS | {name: (name, *WORDS["load_curve"][1:]) for name in chosen_metrics if name not in WORDS}
@@ -225,8 +222,7 @@ def train(
     specs.check_bool("train: class_means", class_means)
     specs.check_bool("train: keep_models", keep_models)
     data = validate_data(
-        "train", data, training.dtype,
-        every_class=bool(metrics) or class_means, image="CNN" if isinstance(spec, CNN) else "",
+        "train", data, training.dtype, image="CNN" if isinstance(spec, CNN) else "",
         any_shape=isinstance(spec, FactoryNetwork),
     )  # fmt: skip
     unknown = [unsupported(m.network, m.training) for m in members]
@@ -346,8 +342,14 @@ def _measure(metric: str | MetricFunction, n_classes: int) -> Callable[[Any, np.
     return lambda features, labels: metric(np.asarray(torch.as_tensor(features).cpu()), labels)
 
 
-def _check(data: Samples, members: list[Member], measured: bool) -> None:
+def _check(data: Data, members: list[Member], measured: bool) -> None:
     n = len(data.x_train)
+    for split in SPLITS if measured and data.n_classes else ():
+        if (y := getattr(data, f"y_{split}")) is not None:
+            try:
+                require_classes(y, data.n_classes, f"train: data.y_{split}: ")
+            except ValueError as error:
+                raise ValueError(f"{error}, or measure no load curves and class means (metrics=())") from None
     epochs = max(int(m.training.epochs) for m in members)
     specs.check_memory("Training.epochs", epochs, 1.0 * epochs * len(members))
     for m in members:
@@ -374,7 +376,7 @@ def _check(data: Samples, members: list[Member], measured: bool) -> None:
             )
 
 
-def _check_memory(member: Member, data: Samples) -> None:
+def _check_memory(member: Member, data: Data) -> None:
     """A ValueError if the weights of one network, their gradient and what Adam keeps of it do not fit into memory."""
     spec, classes, inputs = member.network, max(1, int(data.n_classes)), data.x_train.shape[1]
     if isinstance(spec, MLP):
@@ -411,7 +413,7 @@ class History:
     """
 
     def __init__(
-        self, member: Member, data: Samples, epochs: np.ndarray | None,
+        self, member: Member, data: Data, epochs: np.ndarray | None,
         metrics: Mapping[str, Callable[[Any, np.ndarray], float]], class_means: bool,
     ):  # fmt: skip
         self.training, self.data, self.class_means = member.training, data, class_means

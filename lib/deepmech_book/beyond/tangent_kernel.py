@@ -16,7 +16,9 @@ INFERRED = "estimated, Eq. 11"
 FIRST_ORDER = "to first order"
 INITIAL = "to first order, initial kernels"
 WHOLE = "by whole steps"
-SHOWN = INFERRED, FIRST_ORDER, WHOLE
+UNDIVIDED = "by whole steps, undivided"
+WEIGHTS = {"divided": ("intra", "inter"), "undivided": ("own", "others")}
+"""Moves divided by the size of logits, as the models define effects, and as they are."""
 
 
 def start_of_signal(kernels):
@@ -84,8 +86,12 @@ def ratio(found, source, own="intra", others="inter", **labels):
 
 def elasticity(by_data):
     """β/α by the L-model over ``source`` and ``data``, with intervals over groups; nan where nothing was measured."""
+    shown = {s: (s, "divided") for s in (INFERRED, FIRST_ORDER, WHOLE)} | {UNDIVIDED: (WHOLE, "undivided")}
     rows = {
-        title: {s: ratio(one, s, model="L") if s in one.source else Estimate(np.nan) for s in SHOWN}
+        title: {
+            name: ratio(one, s, *WEIGHTS[how], model="L") if s in one.source else Estimate(np.nan)
+            for name, (s, how) in shown.items()
+        }
         for title, one in by_data.items()
     }
     return stack({title: stack(row, along="source") for title, row in rows.items()}, along="data")
@@ -93,8 +99,7 @@ def elasticity(by_data):
 
 def by_weight(found):
     """β/α of whole steps by model, of :func:`effects_by_source` and of the moves themselves, with intervals."""
-    weights = {"divided": ("intra", "inter"), "undivided": ("own", "others")}
-    return {f"{m}-model, {how}": ratio(found, WHOLE, *names, model=m) for m in "IL" for how, names in weights.items()}
+    return {f"{m}-model, {how}": ratio(found, WHOLE, *names, model=m) for m in "IL" for how, names in WEIGHTS.items()}
 
 
 def sizes(by_data):
@@ -145,18 +150,26 @@ def growth(kernels, steps):
 
 
 @measures("B.3.kernel.sign")
-def sign(found):
-    """β/α of a step, to first order and whole where it was taken; null: initial kernels."""
+def sign(found, later):
+    """β/α of a step, divided and not, to first order and whole where it was taken; null: initial kernels.
+
+    ``later``: the same of whole steps from later iterations on, by the iteration.
+    """
     taken = {
-        f"{title}, {source}": (one, source)
+        f"{title}, {source}, {how}": (one, source, WEIGHTS[how])
         for title, one in found.items()
         for source in (FIRST_ORDER, WHOLE)
+        for how in WEIGHTS
         if source in one.source
     }
-    own = stack({label: ratio(one, source) for label, (one, source) in taken.items()}, "data")
-    null = stack({label: ratio(one, INITIAL) for label, (one, _) in taken.items()}, "data").value
+    own = stack({label: ratio(one, source, *names) for label, (one, source, names) in taken.items()}, "data")
+    null = stack({label: ratio(one, INITIAL, *names) for label, (one, _, names) in taken.items()}, "data").value
     (whole,) = (by_weight(one) for one in found.values() if WHOLE in one.source)
-    words = "; ".join(f"{name} {share}" for name, share in whole.items())
-    groups = sum(one.sizes["of"] - 1 for one in found.values())
-    words = f"Whole steps, divided by the size of logits and not: {words}. Groups of ten trials: {groups}."
-    return Measurement(own, null=null, detail=words)
+    each = {"where margins exceed their noise": whole} | {
+        f"iteration {at:,}": by_weight(one) for at, one in later.items()
+    }
+    words = "; ".join(
+        f"from {start} on, {', '.join(f'{share} ({name})' for name, share in one.items())}"
+        for start, one in each.items()
+    )
+    return Measurement(own, null=null, detail=f"β/α of whole steps, divided by the size of logits or not: {words}.")

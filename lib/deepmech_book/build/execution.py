@@ -249,7 +249,7 @@ def _say(shown: dict[str, Any], alt: str) -> None:
     """Puts what the metadata of a cell say of its picture into the picture, if it does not say anything itself."""
     drawn, words = "".join(shown["text/html"]), " ".join(alt.split())
     if words and '<div class="deepmech-picture' in drawn and ' alt="" ' in drawn:
-        shown["text/html"] = drawn.replace(' alt="" ', f' alt="{html.escape(words)}" ', 1)
+        shown["text/html"] = drawn.replace(' alt="" ', f' alt="{html.escape(words)}" ')
         shown["text/plain"] = words
 
 

@@ -15,6 +15,7 @@ from sphinx.util.docutils import SphinxDirective
 from deepmech.core import provenance
 from deepmech_book.build import api, gallery
 from deepmech_book.build.sources import REFERENCE, format_duration
+from deepmech_book.claims import registry
 
 
 def refuse_plain_build(app: Any, config: Any) -> None:
@@ -50,6 +51,46 @@ def add_stamp(app: Any, doctree: nodes.document) -> None:
         foot = f"Last executed from a fresh kernel on {made['date']}: {made['machine']}; {made['versions']}."
         banner = f'{provenance_banner(made, download)}<p class="dm-made">{html.escape(foot)}</p>'
         title.parent.append(nodes.raw("", banner, format="html"))
+
+
+def depend_on_path(app: Any, doctree: nodes.document) -> None:
+    """A page is read again when the short path changes, which may stand on it."""
+    table = Path(app.srcdir, "short_path.md")
+    if app.env.docname.startswith("generated/") and table.is_file():
+        app.env.note_dependency(str(table))
+
+
+def put_place(app: Any, doctree: nodes.document, name: str) -> None:
+    """Under a page's title: the papers' figures and sections that it is about, and where the short path goes on.
+
+    The path is the table of short_path.md; figures and sections are the registry's.
+    """
+    title, page = next(iter(doctree.findall(nodes.title)), None), name.removeprefix("generated/")
+    if title is None or page == name:
+        return
+
+    def link(to: str, words: str) -> str:
+        return f'<a class="reference internal" href="{app.builder.get_relative_uri(name, to)}">{html.escape(words)}</a>'
+
+    lines, titles = [], app.env.titles
+    table = Path(app.srcdir, "short_path.md")
+    path = re.findall(r"(?m)^\| \{doc\}`/?([^`]+)`", table.read_text(encoding="utf-8")) if table.is_file() else []
+    if name in path:
+        n = 1 + path.index(name)
+        onward = (
+            f"next: {link(path[n], titles[path[n]].astext())}" if path[n:] and path[n] in titles else "the last page"
+        )
+        lines.append(f"{link('short_path', 'Short path')} {n} of {len(path)} · {onward}")
+    for paper in registry.PAPERS:
+        drawn = [
+            f.label.removeprefix("Fig. ") for f in registry.figures().values() if (f.paper, f.page) == (paper, page)
+        ]
+        about = [s.name for s in registry.sections().values() if s.paper == paper and page in s.pages]
+        if drawn or about:
+            figures = [f"Fig{'s' * (len(drawn) > 1)}. {', '.join(drawn)}"] if drawn else []
+            lines.append(f"{link('generated/papers', f'Paper {paper}')} · {html.escape('; '.join(figures + about))}")
+    below = "".join(f'<p class="dm-place">{line}</p>' for line in lines)
+    title.parent.insert(title.parent.index(title) + 1, nodes.raw("", below, format="html"))
 
 
 def _said(one: dict[str, Any]) -> str:
@@ -191,7 +232,8 @@ def setup(app: Any) -> dict[str, Any]:
     for event, hook in hooks.items():
         app.connect(event, hook)
     app.connect("env-get-updated", pointed_at, priority=900)  # once all numbers are given
-    for hook in (add_stamp, fold_setting_up):
+    for hook in (add_stamp, fold_setting_up, depend_on_path):
         app.connect("doctree-read", hook)
-    app.connect("doctree-resolved", gallery.put_beside)
+    for hook in (gallery.put_beside, put_place):
+        app.connect("doctree-resolved", hook)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

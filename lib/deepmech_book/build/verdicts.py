@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import astuple, dataclass, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,8 @@ HEAD = f"""\
 # of numpy and torch differ in their last bits from one processor to another; training and fits amplify that. Measured
 # between three families of processors: {SEEN:g} of the width of its interval (a fit on the page), 1.5e-05 of the number
 # where a page trains networks itself, at most 1e-09 elsewhere. Compiled engines give equal bits.
+# Then how many entries the claim's history has, and digests of its rule and of how it is measured (words and code, see
+# claims/digests.py). A rule that changes, and a measure that changes and moves a number, need an entry of the history.
 """
 
 
@@ -48,6 +50,9 @@ class Row:
     low: float | None = None
     high: float | None = None
     null: float | None = None
+    history: int | None = None
+    rule: str = NONE
+    measure: str = NONE
 
     @property
     def as_expected(self) -> bool:
@@ -55,11 +60,12 @@ class Row:
         return None not in (self.measured, self.expected) and abs(self.measured - self.expected) <= ROUNDING  # type: ignore[operator]
 
     def __str__(self) -> str:
-        return "\t".join([self.claim, self.verdict, *(_text(getattr(self, name)) for name in NUMBERS)])
+        numbers = (_text(getattr(self, name)) for name in (*NUMBERS, "history"))
+        return "\t".join([self.claim, self.verdict, *numbers, self.rule, self.measure])
 
 
 COLUMNS = tuple(field.name for field in fields(Row))
-NUMBERS = COLUMNS[2:]
+NUMBERS = COLUMNS[2:7]
 
 
 def _text(number: float | None) -> str:
@@ -76,7 +82,10 @@ def of_records(records: Iterable[Mapping[str, Any]]) -> dict[str, Row]:
         if name in rows:
             raise BookError(f"claim {name} is checked twice, on {pages[name]} and on {page}; one page may judge it")
         low, high = found["interval"] or (None, None)
-        rows[name] = Row(name, found["verdict"], found["measured"], found["expected"], low, high, found["null"])
+        decided = (found.get("history"), found.get("rule_is", NONE), found.get("measure_is", NONE))
+        rows[name] = Row(
+            name, found["verdict"], found["measured"], found["expected"], low, high, found["null"], *decided
+        )
         pages[name] = page
     return rows
 
@@ -90,10 +99,12 @@ def read(path: Path) -> dict[str, Row]:
         if line[:1] == "#" or line == "\t".join(COLUMNS):
             continue
         try:
-            claim, verdict, *cells = line.split("\t")
-            row = Row(claim, verdict, *(None if cell == NONE else float(cell) for cell in cells))
-            sound = row.verdict in VERDICTS and all(x is None or math.isfinite(x) for x in astuple(row)[2:])
-            if len(cells) != len(NUMBERS) or claim in rows or not sound:
+            claim, verdict, *cells, history, rule, measure = line.split("\t")
+            numbers = {name: None if cell == NONE else float(cell) for name, cell in zip(NUMBERS, cells, strict=True)}
+            entries = None if history == NONE else int(history)
+            row = Row(claim, verdict, **numbers, history=entries, rule=rule, measure=measure)
+            sound = row.verdict in VERDICTS and all(x is None or math.isfinite(x) for x in numbers.values())
+            if claim in rows or not sound:
                 raise ValueError
         except (TypeError, ValueError):
             raise BookError(
@@ -129,6 +140,13 @@ def tolerance(row: Row, number: float) -> float:
 
 def difference(old: Row, new: Row) -> str:
     """What is new about a claim, in words; empty if that is nothing."""
+    words = [*moved(old, new), *["another rule"] * (old.rule != new.rule)]
+    words += [*["measured otherwise"] * (old.measure != new.measure), *["history"] * (old.history != new.history)]
+    return f"{old.claim}: {'; '.join(words)}" if words else ""
+
+
+def moved(old: Row, new: Row) -> list[str]:
+    """What of verdict and numbers is new, in words."""
     words = [f"{old.verdict} → {new.verdict}"] if old.verdict != new.verdict else []
     # Of an array that equals what is expected to rounding, the last bits decide which element is shown here.
     skipped = ("measured", "expected", "null") if old.as_expected and new.as_expected else ()
@@ -139,7 +157,20 @@ def difference(old: Row, new: Row) -> str:
                 words.append(f"{name} {_text(was)} → {_text(now)}")
         elif abs(now - was) > (allowed := tolerance(old, was)):
             words.append(f"{name} {_text(was)} → {_text(now)} (±{allowed:.2g} is allowed)")
-    return f"{old.claim}: {'; '.join(words)}" if words else ""
+    return words
+
+
+def unsaid(old: Row, new: Row) -> str:
+    """What changed of how a claim is decided since its row was written, if its history has no entry more, and what to
+    do; empty if nothing did."""
+    what = ["rule"] * (old.rule != new.rule) + ["measure, null or code"] * (old.measure != new.measure)
+    if not what or NONE in (old.rule, new.rule) or (new.history or 0) > (old.history or 0):
+        return ""
+    said = (
+        f"{old.claim}: its {' and its '.join(what)} changed; add 'changed 2026-11-30: what, before what; number known'"
+    )
+    said += f" (or 'not known') to its history in lib/deepmech_book/{claims.claim(old.claim).page}.yml"
+    return said + ("" if "rule" in what else ". If no number moves, deepmech book --accept writes it down without")
 
 
 def differences(known: Mapping[str, Row], found: Mapping[str, Row], pages: Collection[str] | None) -> dict[str, str]:
@@ -182,6 +213,11 @@ def demand(
     known = {} if accept and not path.exists() else read(path)
     words = differences(known, found, pages)
     lines = "\n".join(f"- {line}" for line in words.values())
+    pairs = [(known[name], found[name]) for name in words if name in known and name in found]
+    silent = [said for old, new in pairs if (old.rule != new.rule or moved(old, new)) and (said := unsaid(old, new))]
+    if silent:
+        how = "what decides claims changed, and their histories do not say so:\n- "
+        raise BookError(how + "\n- ".join(silent) + f"\nWhat differs from book/{path.name}:\n{lines}")
     if accept:
         kept = {name: row for name, row in known.items() if name not in words}
         write(path, kept | {name: found[name] for name in words if name in found})

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from deepmech_book.claims.registry import Claim
-from deepmech_book.claims.rules import FAILS, HOLDS, NOT_TESTABLE, TRIVIAL, UNDECIDED, Rule
+from deepmech_book.claims.rules import FAILS, HOLDS, NOT_TESTABLE, TRIVIAL, UNDECIDED, again, power
 
 Record = Mapping[str, Any]
 ABSENT = "not in this build"
@@ -37,6 +37,8 @@ def badge(verdict: str, reason: str = "", kind: str = "claim") -> str:
     words = "not testable" if verdict == NOT_TESTABLE else verdict
     if verdict == TRIVIAL and " in " in reason:
         words = f"trivial in {reason.rpartition(' in ')[2]}"
+    if kind == "finding":
+        sign, css, words = "", "dm-unbuilt", "we find" if verdict == HOLDS else f"we looked: {verdict}"
     if kind == "check" and verdict in (HOLDS, FAILS):
         words = "check" if verdict == HOLDS else "check fails"
     sign = f'<span aria-hidden="true">{sign}</span> ' if sign else ""
@@ -51,7 +53,7 @@ def claim_line(
     ``link`` are address and title of the page that measures it. With ``anchor`` others can link to it as ``claim-ID``,
     once on a page.
     """
-    verdict = ABSENT if record is None else record["verdict"]
+    verdict = ABSENT if record is None else leading(record)
     rows = [("rule", claim.rule.words), *_exchanged(claim, {})] if record is None else facts(claim, record)
     told = "".join(f"<dt>{name}</dt> <dd>{escape(words)}</dd>" for name, words in [*rows, ("id", claim.id)])
     told += f'<dt>page</dt> <dd><a href="{link[0]}">{escape(link[1])}</a></dd>' if link else ""
@@ -62,7 +64,7 @@ def claim_line(
         f'<details class="dm-claim dm-{claim.kind}{main}"{name}><summary title="{claim.id}">'
         f"{badge(verdict, record.get('reason', '') if record else '', claim.kind)} "
         f'<span class="dm-statement">{escape(claim.statement)}</span> '
-        f'<span class="dm-number">{line(record, claim.rule) if record else ""}{strip}</span></summary>'
+        f'<span class="dm-number">{line(record, claim) if record else ""}{strip}</span></summary>'
         f'<dl class="dm-numbers">{told}</dl>{detail}</details>'
     )
 
@@ -78,7 +80,7 @@ def with_rows(line: str, rows: Iterable[str], records: Iterable[Record]) -> str:
 
 def verdict_counts(records: Iterable[Record]) -> str:
     """Sign and number of each verdict that was given, as HTML."""
-    of = Counter(record["verdict"] for record in records)
+    of = Counter(record["verdict"] for record in records if record.get("kind") != "finding")
     return " ".join(
         f'<span class="dm-verdict {css}" title="{of[v]} {v}">{sign} {of[v]}</span>'
         for v, (sign, css) in LOOKS.items()
@@ -104,11 +106,12 @@ def facts(claim: Claim, record: Record) -> list[tuple[str, str]]:
     if record["expected"] is not None:
         found.append(("expected", number(record["expected"])))
     found.append(("rule", claim.rule.words))
+    found += _exchanged(claim, record)
     if record["null"] is not None:
-        found.append(("null", f"{number(record['null'])} ({claim.against})"))
+        beside = f"; beside it the claim {record['verdict']}" if claim.first_null else ""
+        found.append(("null", f"{number(record['null'])} ({claim.against}{beside})"))
     if ends := record.get("difference"):
         found.append(("less its null", f"[{number(ends[0])}, {number(ends[1])}]"))
-    found += _exchanged(claim, record)
     if why := record.get("reason"):
         found.append(("because", why))
     found += [("history", words) for words in claim.history]
@@ -117,8 +120,58 @@ def facts(claim: Claim, record: Record) -> list[tuple[str, str]]:
     found += [("how", claim.measure), ("where", claim.where)]
     found += [("a row of", claim.family)] if claim.family else []
     if record.get("seeds") is not None:
-        found.append(("seeds", str(record["seeds"])))
+        behind = "independent runs, over which the interval is" if record["interval"] else "runs"
+        found.append(("n", f"{record['seeds']} {behind}"))
+    if (sure := surety(claim, record)) is not None:
+        told = ", of the one of its numbers that decides" if record.get("count", 0) > 1 else ""
+        found.append(("again", f"as many runs once more would say the same in {_share(sure[0])} cases{told}"))
+        few = f"even if the truth lay in the middle of the rule, so few runs would show it in {_share(sure[1])} cases"
+        found += [("power", few)] if sure[1] < 0.95 else []
+    elif record["interval"]:
+        found.append(("again", "as many runs would say the same: they do not scatter"))
     return found
+
+
+def half_widths(claim: Claim, record: Record) -> float | None:
+    """How far a number lies inside the nearest end of its rule, in half-widths of its interval; also of what it has to
+    be better than its null by, whichever is less. None without an interval, or of a point.
+    """
+    if not (ends := record.get("interval")) or ends[0] == ends[1]:
+        return None
+    low, high = map(float, claim.rule.region(None if record["expected"] is None else np.array(record["expected"])))
+    inside = [2 * min(record["measured"] - low, high - record["measured"]) / (ends[1] - ends[0])]
+    if claim.better_than_null and (less := record.get("difference")):
+        inside.append(claim.rule.direction * (less[0] + less[1]) / (less[1] - less[0]))
+    return min(inside)
+
+
+def leading(record: Record) -> str:
+    """The verdict that leads: beside the first null, where that was exchanged or dropped when it was known that the
+    claim held only trivially.
+    """
+    return record.get("first_verdict") or record["verdict"] if record["verdict"] == HOLDS else record["verdict"]
+
+
+def surety(claim: Claim, record: Record) -> tuple[float, float] | None:
+    """By the interval alone, the share of repetitions that give the same verdict (:func:`.rules.again`), and of those
+    that would hold with the truth in the middle of the rule; None without an interval, or of a point.
+    """
+    if not (interval := record.get("interval")) or interval[0] == interval[1]:
+        return None
+    expected, better = None if record["expected"] is None else np.array(record["expected"]), record.get("difference")
+    low, high = map(float, claim.rule.region(expected))
+    up = claim.rule.direction > 0
+    better = (tuple(better) if up else (-better[1], -better[0])) if claim.better_than_null and better else None
+    if claim.better_than_null and not better and record["verdict"] == HOLDS:  # beside a null that is taken as known
+        low, high = (record["null"], high) if up else (low, record["null"])
+    least, most = (end if end is not None else far for end, far in zip(claim.range, (-np.inf, np.inf), strict=True))
+    n = record.get("seeds")
+    inside = max(low, least), min(high, most)
+    return again((low, high), interval, record["verdict"], n, better), power(inside, interval, n)
+
+
+def _share(share: float) -> str:
+    return f"{100 * share:.0f} of 100"
 
 
 def _exchanged(claim: Claim, record: Record) -> list[tuple[str, str]]:
@@ -132,17 +185,19 @@ def _exchanged(claim: Claim, record: Record) -> list[tuple[str, str]]:
     return [("first null", words)]
 
 
-def line(record: Record, rule: Rule) -> str:
+def line(record: Record, claim: Claim) -> str:
     """The number of a claim with its interval, beside its rival: what is expected, the null, or else the rule."""
     if record["measured"] is None:
         return ""
-    named = ("expected", "null", "first_null")
+    named = ("expected", "first_null", "null")
     rivals = {name.replace("_", " "): record[name] for name in named if record.get(name) is not None}
     expected = None if record["expected"] is None else np.array(record["expected"])
-    bars = [float(end) for end in rule.region(expected) if np.isfinite(end)]
+    bars = [float(end) for end in claim.rule.region(expected) if np.isfinite(end)]
     value, others = short(record["measured"], record["interval"], *rivals.values(), bars=bars)
-    beside = [f"{name} {other}" for name, other in zip(rivals, others, strict=True)] or [f"rule {rule.words}"]
+    beside = [f"{name} {other}" for name, other in zip(rivals, others, strict=True)] or [f"rule {claim.rule.words}"]
     beside += [f"worst of {record['count']}"] if record.get("count", 0) > 1 else []
+    sure = surety(claim, record)
+    beside += [f"again in {_share(sure[0])}"] if sure and sure[0] < 0.65 else []
     value = value.replace(", ", ",&nbsp;")  # lines break between number and interval, not within one
     return f"<b>{value}</b> <small>{escape('; '.join(beside))}</small>"
 

@@ -18,6 +18,7 @@ import xarray as xr
 from deepmech.core.estimates import UNKNOWN, Estimate, stack
 from deepmech_book import RECORD
 from deepmech_book.claims import registry
+from deepmech_book.claims.digests import of_measure, of_rule
 from deepmech_book.claims.display import claim_line, facts, strip
 from deepmech_book.claims.rules import NOT_TESTABLE, Rule, judge
 
@@ -87,13 +88,16 @@ class Entry:
         return claim_line(self.claim, self.to_json(), self.strip)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        return {"text/html": self._repr_html_(), "text/plain": repr(self), RECORD: {"claim": self.to_json()}}
+        claim, own = self.claim, functions_of(self.claim.page)[self.claim.id].function
+        by = {"history": len(claim.history), "rule_is": of_rule(claim), "measure_is": of_measure(claim, own)}
+        return {"text/html": self._repr_html_(), "text/plain": repr(self), RECORD: {"claim": self.to_json() | by}}
 
 
 def judged(claim: str, found: Measurement, seeds: int | None = None) -> Entry:
     """What was found of a claim of the registry, with the verdict that follows by the claim's rule.
 
-    ``seeds`` is the number of independent runs behind it; an estimate brings its own. A ValueError names a measurement
+    ``seeds`` is the number of runs behind a number without an interval; an estimate has to bring that of its
+    independent ones. A ValueError names a measurement
     that is missing or not finite, and an expected value or a null that is missing, or that the claim does not have.
     """
     measured, expected, null = found.measured, found.expected, found.null
@@ -103,11 +107,13 @@ def judged(claim: str, found: Measurement, seeds: int | None = None) -> Entry:
     lacking = ""
     if isinstance(measured := _one(measured), Estimate):
         one = measured
-        measured, interval, seeds = one.value, one.interval, one.n if seeds is None else seeds
+        measured, interval, seeds = one.value, one.interval, seeds if one.n is None else one.n
         if null is None and c.against is not None:
             null, difference = one.null, one.difference
         if not one.is_finite:
             lacking = one.reason or UNKNOWN
+        elif one.n is None:
+            raise ValueError(f"claim {claim}: its interval does not say of how many independent runs: give Estimate.n")
     null, first = (one.value if isinstance(one := _one(which), Estimate) else one for which in (null, found.first_null))
     if lacking and not_testable is None:
         not_testable, numbers = lacking, [x for x in (measured, null) if x is not None]
@@ -239,7 +245,7 @@ def functions_of(page: str) -> Mapping[str, ClaimFunction]:
 def measure(name: str, *runs: Any, seeds: int | None = None, **named: Any) -> Entry:
     """Measure a claim by its function; the verdict follows from its rule.
 
-    ``seeds`` is the number of independent runs, where the function cannot know it.
+    ``seeds`` is the number of runs, where the function makes no interval and cannot know it.
     """
     page = registry.claim(name).page
     functions = functions_of(page)

@@ -25,8 +25,13 @@ CHAPTERS = ("spring_block", "elastic_sde", "glass", "beyond")
 """Folders of ``deepmech_book`` in which pages stand, each beside what its claims say: ``glass/displacement.yml``."""
 SHORT = {"says": "statement", "rival": "against"}
 """What fields of a claim are called there."""
-ALONE = ("id", "statement", "main", "answer", "history", "first_null")
+ALONE = ("id", "statement", "main", "answer", "history", "first_null", "range")
 """Fields of a claim that its rows do not take over."""
+FROZEN, OLDER, AFTER = "frozen before the data", "rule older than the number", "changed after"
+"""How old a rule is beside its number: written down with all else before the data, before the number, or not so."""
+_ENTRY = re.compile(
+    r"rule first( \(.+\))?|frozen: [0-9a-f]{8}( \(.+\))?|changed \d{4}-\d\d-\d\d: .+; numbers? .*known( \(.+\))?"
+)
 
 
 @dataclass(frozen=True)
@@ -63,11 +68,15 @@ class Claim(Numbered):
     verdict follows (``rule``, see rules.py), and which ``rival``, the null, has to be beaten: it makes the claim
     trivial by passing the rule itself, or, with ``better_than_null``, by doing as well as the measurement. A ``within``
     rule compares with ``expected``, where that does not depend on the run. ``kind`` is ``check`` where it says no more
-    than that a program obeys its formula, and ``erratum``, which its id says, of errata and remarks of ours; both are
-    counted apart from the papers' claims. ``figure`` is left out where the id begins with it. ``answer`` is what the
+    than that a program obeys its formula, ``finding`` where what it says is ours: shown with its number, without a sign
+    of a verdict; and ``erratum``, which its id says, of errata and remarks of ours; all are counted apart from the
+    papers' claims. ``figure`` is left out where the id begins with it. ``answer`` is what the
     authors could reply where it does not hold, shown beside that verdict. ``history`` says of its rule, null and
-    interval what was chosen when: ``rule first``, ``frozen: commit``, or ``changed date: what; number known``.
+    interval what was chosen when: ``rule first``, ``frozen: commit``, or ``changed date: what; number known`` (or ``not
+    known``), from which :attr:`status` follows.
     ``first_null`` is the null that was exchanged or dropped when it was known that the claim held only trivially.
+    ``range`` are the ends of what its number can be, such as ``[-1, 1]`` of a correlation, ``~`` for none: with that of
+    the rule they say how far inside of the rule a true number may lie.
     ``ours`` are claims that no sentence of a paper makes, counted apart. Pages show a ``main`` claim as a card, the
     others as rows of a table.
 
@@ -92,6 +101,7 @@ class Claim(Numbered):
     main: bool = False
     ours: bool = False
     family: str = ""
+    range: tuple[float | None, float | None] = (None, None)
 
     def __post_init__(self) -> None:
         if self.family and self.main:
@@ -101,12 +111,17 @@ class Claim(Numbered):
         if isinstance(self.rule, dict):  # as it is written
             object.__setattr__(self, "rule", Rule.parse(self.rule))
         is_erratum = self.id.split(".")[1] in ("errata", "remark")
-        if self.kind not in ("claim", "check") or (is_erratum and self.kind == "check"):
-            raise ValueError(f"claim {self.id}: kind {self.kind!r} must be claim, or check if it is no erratum")
+        if self.kind not in ("claim", "check", "finding") or (is_erratum and self.kind != "claim"):
+            raise ValueError(f"claim {self.id}: kind {self.kind!r} must be claim, or check or finding if no erratum")
         if is_erratum and self.ours:
             raise ValueError(f"claim {self.id}: errata and remarks are counted apart already; leave out ours")
         if is_erratum:
             object.__setattr__(self, "kind", "erratum")
+        if odd := [entry for entry in self.history if not _ENTRY.fullmatch(entry)]:
+            raise ValueError(
+                f"claim {self.id}: history {odd[0]!r}: write 'rule first', 'frozen: commit', or 'changed 2026-11-30: "
+                "what; number known', or 'not known'"
+            )
         figure = self.figure or ".".join(self.id.split(".")[:2])
         if figure not in figures():
             raise ValueError(unknown(figure, figures(), "figure"))
@@ -119,6 +134,12 @@ class Claim(Numbered):
     def head(self) -> str:
         """The id of the claim on whose card it stands: that of its family, or its own."""
         return self.family or self.id
+
+    @property
+    def status(self) -> str:
+        """:data:`FROZEN`, :data:`OLDER` or :data:`AFTER`, by the last entry of the history that decides."""
+        told = [entry for entry in self.history if "not known" not in entry] or ["rule first" if self.history else ""]
+        return {"f": FROZEN, "r": OLDER}.get(told[-1][:1], AFTER)
 
     def answered(self, verdict: str) -> str:
         """What the authors could reply to this verdict; nothing to one that is theirs."""

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.special
 
 HOLDS = "holds"
 TRIVIAL = "holds trivially"
@@ -166,3 +167,59 @@ def judge(
 def _share(some: np.ndarray) -> str:
     """In how many of the elements, where it is not in all."""
     return "" if some.all() else f" in {int(some.sum())} of {some.size}"
+
+
+def again(
+    region: tuple[float, float],
+    interval: tuple[float, float],
+    verdict: str,
+    n: int | None = None,
+    better: tuple[float, float] | None = None,
+) -> float:
+    """The share of repetitions, with as many runs, that give the same verdict.
+
+    Its interval is taken for that of a mean of ``n`` normal numbers, by Student's t, of which nothing else is known:
+    the number of a repetition is normal about this one with the variance 2σ², for both scatter about the truth; σ² is
+    s² divided by χ²/(n - 1), of n - 1 degrees of freedom, and the s² of the repetition is σ² times another such one
+    (without ``n``, σ is s). It holds if all of its interval lies in the ``region``, and if all of ``better``, the
+    interval of what the number is better than its null by, is above 0 in its own repetition.
+    """
+    middle, sigma, half = _repetitions(interval, n)
+    holds = _inside(region, middle, sigma, half)
+    fails = 2 - _inside((region[0], np.inf), middle, sigma, -half) - _inside((-np.inf, region[1]), middle, sigma, -half)
+    worse = holds * (verdict == TRIVIAL)
+    if better:
+        own = _repetitions(better, n)
+        worse, holds = min(holds, _inside((-np.inf, 0.0), *own)), min(holds, _inside((0.0, np.inf), *own))
+    same = {HOLDS: holds, TRIVIAL: worse, FAILS: fails}.get(verdict, 1 - holds - fails - worse)
+    return float(np.clip(same, 0.0, 1.0))
+
+
+def power(region: tuple[float, float], interval: tuple[float, float], n: int | None = None) -> float:
+    """The share of repetitions that would hold if the truth lay in the middle of the region, and single runs scattered
+    as much as they do; 1 where the region has no end."""
+    chi, sigma, half = _scatter(interval, n)
+    reach = (region[1] - region[0]) / 2
+    return _inside((-reach, reach), 0.0, sigma, half * np.sqrt(chi))
+
+
+def _repetitions(interval: tuple[float, float], n: int | None) -> tuple[float, Any, Any]:
+    """Middle of the interval; over what σ may be, how far a repetition is off, and half the width of its interval."""
+    chi, s, half = _scatter(interval, n)
+    sigma = s / np.sqrt(chi[:, None])
+    return sum(interval) / 2, np.sqrt(2) * sigma, half * np.sqrt(chi / chi[:, None])
+
+
+def _scatter(interval: tuple[float, float], n: int | None) -> tuple[np.ndarray, float, float]:
+    """χ² over its n - 1 degrees of freedom, at 40 of its quantiles (1 without ``n``); s, and half the interval."""
+    half, share = (interval[1] - interval[0]) / 2, (np.arange(40) + 0.5) / 40
+    if n is None:
+        return np.ones(1), half / scipy.special.ndtri(0.975), half
+    chi = 2 * scipy.special.gammaincinv((n - 1) / 2, share) / (n - 1)
+    return chi, half / scipy.special.stdtrit(n - 1, 0.975), half
+
+
+def _inside(region: tuple[float, float], middle: float, sigma: Any, half: Any) -> float:
+    """How often all of an interval lies in a region."""
+    below = scipy.special.ndtr((region[1] - half - middle) / sigma)
+    return float(np.mean(np.clip(below - scipy.special.ndtr((region[0] + half - middle) / sigma), 0.0, None)))

@@ -22,17 +22,18 @@ import pandas as pd
 from deepmech_book.claims import registry
 from deepmech_book.claims.display import (
     ABSENT,
-    LOOKS,
     Record,
     badge,
     claim_line,
     fold,
+    half_widths,
+    leading,
     number,
-    verdict_counts,
+    surety,
     with_rows,
 )
-from deepmech_book.claims.registry import PAPERS, Claim
-from deepmech_book.claims.rules import FAILS, HOLDS, NOT_TESTABLE, TRIVIAL, UNDECIDED, VERDICTS, Rule, judge
+from deepmech_book.claims.registry import AFTER, FROZEN, OLDER, PAPERS, Claim
+from deepmech_book.claims.rules import FAILS, HOLDS, NOT_TESTABLE, TRIVIAL, UNDECIDED, Rule, judge
 
 Pages = Mapping[str, str]
 
@@ -210,7 +211,9 @@ def _finding_line(verdict: str, words: str, records: Sequence[Record], pages: Pa
     told = [f'<p class="dm-detail">The authors could answer: {escape(a)}</p>' for a in answers if a]
     lines = (claim_line(c, r, "", _address(c, pages, "generated/"), False) for c, r in zip(asked, records, strict=True))
     more = f" (and {len(asked) - 1} more)" if len(asked) > 1 else ""
-    head = f'<span class="dm-said">{badge(verdict)} {escape(asked[0].statement)}{more}</span> '
+    more += " <small>(changed when a number was known)</small>" if any(c.status == AFTER for c in asked) else ""
+    verdict = leading(records[0]) if all(r["verdict"] == verdict for r in records) else verdict
+    head = f'<span class="dm-said">{badge(verdict, kind=asked[0].kind)} {escape(asked[0].statement)}{more}</span> '
     head += f'<span class="dm-statement">{escape(words)}</span>'
     return f'<details class="dm-claim dm-finding"><summary>{head}</summary>{"".join([*told, *lines])}</details>'
 
@@ -235,13 +238,15 @@ def scoreboard_rows(records: Iterable[Record]) -> list[dict[str, Any]]:
         row: dict[str, Any] = {"claim": c.id, "family": c.head}
         row |= {name: getattr(c, name) for name in ("paper", "figure", "statement", "page", "kind")}
         row["history"] = "; ".join(c.history)
+        row["status"] = c.status
         names = ("verdict", "measured", "null", "rule", "seeds", "profile", "first_null", "first_verdict")
         row |= {name: r.get(name) for name in names}
         row["low"], row["high"] = r.get("interval") or (None, None)
         row |= {"reason": r.get("reason"), "answer": c.answered(r["verdict"]), "expected": r.get("expected")}
         row["less_null_low"], row["less_null_high"] = r.get("difference") or (None, None)
         row |= {"untestable": r["verdict"] == NOT_TESTABLE, "criterion": c.rule.to_json()}
-        rows.append(row | {"better_than_null": c.better_than_null})
+        sure = surety(c, r) if c.id in found else None
+        rows.append(row | {"better_than_null": c.better_than_null, "again": sure and sure[0]})
         if c.id in found and (verdict := verdict_of(rows[-1])) != r["verdict"]:
             raise ValueError(f"claim {c.id}: its row of the scoreboard says {verdict!r}, its page {r['verdict']!r}")
     return rows
@@ -267,29 +272,20 @@ def csv_text(rows: Iterable[Record]) -> str:
 
 
 def scoreboard_markdown(records: Iterable[Record], profile: str, pages: Pages) -> str:
-    """The scoreboard: a chart and a count of verdicts, then paper by paper and figure by figure a fold of claims."""
+    """The scoreboard: how old rules are and what numbers rest on, a dot for each number by its distance from the limit,
+    then paper by paper and figure by figure a fold of claims."""
     found, claims = claim_records(records), registry.claims()
-    own = {c.id for c in claims.values() if c.ours}
-    every, checks, asides = (
-        [r for name, r in found.items() if claims[name].kind == kind] for kind in ("claim", "check", "erratum")
-    )
-    real, rows = ([r for r in every if bool(claims[r["id"]].family) == of_family] for of_family in (False, True))
-    passed = sum(r["verdict"] == HOLDS for r in checks)
+    groups = {f"Paper {paper}": [c for c in _of(paper, claims.values()) if _kind(c) == "claim"] for paper in PAPERS}
+    groups |= {name: [c for c in claims.values() if _kind(c) == kind] for name, kind in _APART.items()}
+    checks = [r for name, r in found.items() if claims[name].kind == "check"]
     drawn = sum(f.page in pages for f in registry.figures().values())
     counts = [
-        f"- Claims of the papers: {_counts(r for r in real if r['id'] not in own)}.",
-        f"- Consequences that this book draws, which no sentence of a paper makes: "
-        f"{_counts(r for r in real if r['id'] in own)}.",
-        f"- Rows of these, which keep their own verdicts (a sentence about several panels or sizes is one claim, and "
-        f"counts once, by its first row): {_counts(rows)}.",
-        f"- Held only trivially until their null was exchanged or dropped with the number known: "
-        f"{sum(bool(claims[r['id']].first_null) for r in found.values())} of all; each shows its first null.",
-        f"- Errata and remarks, counted apart: {_counts(asides)}.",
-        f"- Checks that a program obeys its formula, not counted as claims: {passed} of {len(checks)} pass.",
+        f"- Checks that a program obeys its formula are counted apart: {sum(r['verdict'] == HOLDS for r in checks)} of "
+        f"{len(checks)} pass. So are findings of ours, which have a number and no verdict: "
+        f"{sum(claims[name].kind == 'finding' for name in found)}.",
         f"- In this build, of the profile `{profile}`: {drawn} of {len(registry.figures())} figures are drawn, "
         f"{len(claims) - len(found)} claims not measured.",
         "",
-        *_by_chance(every),
     ]
 
     def folds(paper: str) -> list[str]:
@@ -311,37 +307,82 @@ def scoreboard_markdown(records: Iterable[Record], profile: str, pages: Pages) -
         shown = before + "".join(lines[head] for head in families)
         return fold(title, (found[c.id] for c in inside if c.id in found), shown)
 
-    return "\n".join([_chart(real), "", *counts, _by_paper(folds)])
+    return "\n".join([*_status_table(groups, found), "", _dots(groups, found), "", *counts, _by_paper(folds)])
 
 
-def _chart(records: list[Record]) -> str:
-    """How often each verdict was given, a bar for each paper: its verdicts side by side, as long as they are many."""
-    by_paper = {paper: [r for r in records if registry.claim(r["id"]).paper == paper] for paper in PAPERS}
-    longest, bars = max(map(len, by_paper.values())) or 1, ""
-    for paper, of_paper in by_paper.items():
-        verdicts = Counter(r["verdict"] for r in of_paper)
-        parts = "".join(f'<i class="{css}" style="flex-grow: {verdicts[v]}"></i>' for v, (_, css) in LOOKS.items())
-        bars += f'<div>{escape(PAPERS[paper])} <span class="dm-tally">{verdict_counts(of_paper)}</span></div>'
-        bars += f'<div class="dm-bar" style="width: {100 * len(of_paper) / longest:.1f}%">{parts}</div>'
-    return f'<div class="dm-chart">{bars}<div>{" · ".join(map(badge, VERDICTS))}</div></div>'
+_APART = {"Ours, no sentence of a paper": "ours", "Errata and remarks": "erratum"}
+STATUSES = {FROZEN: "dm-frozen", OLDER: "dm-older", AFTER: "dm-after"}
+"""How old rules are, each with the class of its dots."""
+OUTCOMES = ("holds beside a rival", "holds, no rival", "as its rival", "contradicted", "open")
 
 
-def _counts(records: Iterable[Record]) -> str:
-    """How often each verdict was given."""
-    verdicts = Counter(r["verdict"] for r in records)
-    return ", ".join(f"{verdicts[v]}\u00a0{badge(v)}" for v in VERDICTS if verdicts[v]) or "none measured"
+def _kind(claim: Claim) -> str:
+    return "ours" if claim.ours and claim.kind == "claim" else claim.kind
 
 
-def _by_chance(records: list[Record]) -> list[str]:
-    """How many of the claims that hold would do so by chance, as a paragraph."""
-    judged = [r for r in records if r.get("interval")]
-    if not judged:
-        return []
-    holding = sum(r["verdict"] == HOLDS for r in judged)
-    return [
-        f"{len(judged)} of these verdicts rest on a 95 % interval, {holding} of them hold. If the truth lay just "
-        f"outside the region of each claim, an interval would by chance lie inside it in at most 2.5 % of them: "
-        f"{number(0.025 * len(judged))} of {len(judged)}. The other {len(records) - len(judged)} are exact results, "
-        "single simulations or curves without an interval, for which no such number can be given.",
-        "",
+def outcome(claim: Claim, record: Record) -> str:
+    """What came of a claim, one of :data:`OUTCOMES`; its first null leads, where that was exchanged."""
+    verdict = leading(record)
+    if verdict == HOLDS:
+        return OUTCOMES[0 if claim.against else 1]
+    return {TRIVIAL: OUTCOMES[2], FAILS: OUTCOMES[3]}.get(verdict, OUTCOMES[4])
+
+
+def _status_table(groups: Mapping[str, list[Claim]], found: Mapping[str, Record]) -> list[str]:
+    """How many claims came out how, by how old their rules are and whether their numbers have intervals."""
+    rows = []
+    for name, claims in groups.items():
+        for status in STATUSES:
+            there = [(c, found[c.id]) for c in claims if c.status == status and c.id in found]
+            of = Counter((outcome(c, r), bool(r.get("interval"))) for c, r in there)
+            cells = (
+                f"{of[o, True]}\u00a0+\u00a0{of[o, False]}" if of[o, True] + of[o, False] else "·" for o in OUTCOMES
+            )
+            rows += [(name, status, *cells)] if of else []
+    said = (
+        "Each cell: claims whose number has an interval over independent runs + claims without one; rows of a claim "
+        "count by themselves. A *rival* is an explanation that knows no theory; where it was exchanged with the number "
+        "known, the first one counts. *Changed after*: rule, measure, rival or interval were changed, or panels "
+        "joined, when a number was known; the claim's history says which. *Open*: undecided, or not testable."
+    )
+    return [*_table(("", "the rule", *OUTCOMES), rows), "", said]
+
+
+def _dots(groups: Mapping[str, list[Claim]], found: Mapping[str, Record]) -> str:
+    """A dot for each number with an interval, by how many half-widths of it lie between the number and its limit, to
+    the right where the claim holds; of numbers alike dots lie on one another. SVG, its colours are the page's."""
+    parts, y, near, count = [], 0, 0, 0
+    for name, claims in groups.items():
+        stacks: dict[int, list[tuple[Claim, float]]] = {}
+        for c in sorted(claims, key=lambda c: list(STATUSES).index(c.status)):
+            if c.id in found and (off := half_widths(c, found[c.id])) is not None:
+                stacks.setdefault(round(4 * float(np.clip(np.arcsinh(off), -6, 6))), []).append((c, off))
+        parts.append(f'<text x="4" y="{y + 26}">{escape(name)}</text>')
+        y += 34 + 9 * max(map(len, stacks.values()), default=0)
+        parts.append(f'<path d="M20 {y}h680"/>')
+        for at, (k, (c, off)) in ((at, one) for at, dots in stacks.items() for one in enumerate(dots)):
+            count, near = count + 1, near + (abs(off) < 1)
+            told = f"<title>{c.id}: {number(off)} half-widths; {c.status}</title>"
+            parts.append(
+                f'<circle class="{STATUSES[c.status]}" cx="{_x(at / 4)}" cy="{y - 6 - 9 * k}" r="4">{told}</circle>'
+            )
+    ticks = [f'<path d="M{_x(float(np.arcsinh(t)))} 0V{y}"/>' for t in (-1, 1)]
+    ticks += [f'<path class="dm-limit" d="M{_x(0)} 0V{y}"/>']
+    ticks += [
+        f'<text x="{_x(float(np.arcsinh(t)))}" y="{y + 16}" text-anchor="middle">{number(t)}</text>'
+        for t in (-100, -10, -3, -1, 0, 1, 3, 10, 100)
     ]
+    ticks += [f'<text x="20" y="{y + 34}">← outside the rule</text>']
+    ticks += [f'<text x="700" y="{y + 34}" text-anchor="end">half-widths of the interval; inside the rule →</text>']
+    alt = (
+        f"{count} numbers by their distance from the limit of their rule, in half-widths of their intervals, by paper: "
+        f"{near} lie within one half-width of it, where intervals straddle. Colours say how old the rule is."
+    )
+    keys = "".join(f'<span class="{css}">● {status}</span> ' for status, css in STATUSES.items())
+    svg = f'<svg viewBox="0 0 720 {y + 40}" role="img" aria-label="{alt}">{"".join([*ticks, *parts])}</svg>'
+    return f'<figure class="dm-dots">{svg}<figcaption>{keys}</figcaption></figure>'
+
+
+def _x(of: float) -> str:
+    """Where a distance, as its inverse hyperbolic sine, lies on the axis of :func:`_dots`."""
+    return f"{360 + 56 * of:.0f}"

@@ -47,7 +47,7 @@ def compared(case, balanced, fitted, since):
         ends = jackknife(v[0], v[1 : n + 1], v[n + 1 :], scatter="symmetric").interval
         parts[name] = dims, np.stack([v[0], *ends])
     labels = {"what": ["value", "low", "high"], "time": time, "model": list(guesses), "class": case["class"].values}
-    return xr.Dataset(parts, labels)
+    return xr.Dataset(parts, labels, {"n_groups": min(n, m)})
 
 
 def unequal_networks(trained):
@@ -90,7 +90,8 @@ def imbalance_predicted(unequal):
         f"{float(model.value[worst]):.1f} of at most 2, and the other paths {float(own[worst]):.1f}."
     )
     low, high = (end / own for end in model.interval)
-    return Measurement(Estimate(model.value / own, low, high, null=unmoved / own), detail=words)
+    found = Estimate(model.value / own, low, high, unequal.n_groups, null=unmoved / own)
+    return Measurement(found, detail=words)
 
 
 # --- wrong labels in the I-model

@@ -132,15 +132,6 @@ def drift_sizes(networks):
 # --- claims
 
 
-@measures("B.theory.eq9")
-def eq9(unexplained):
-    """What fixed vectors leave of the solution, over ``exponent`` of β, where α fades with the exponent 0.8."""
-    words = ", ".join(
-        f"{float(part):.1e} ({float(r):g})" for part, r in zip(unexplained, unexplained.exponent, strict=True)
-    )
-    return Measurement(unexplained, detail=f"By the exponent with which β fades, α with 0.8: {words}.")
-
-
 def after_middle(means):
     """The factor in the middle of training over that at its end, as a logarithm."""
     found = factor(means)

@@ -2,7 +2,8 @@
 
 Each is a table of its values (:class:`.page.ExplorerSpec`) in the module of its name: ``chain`` and ``elastic``, a
 spring–block chain and locally elastic points; ``ruler``, a folding ruler; ``diagram`` and ``relaxation``, the phase
-diagrams and the walks that ship with the book; ``training``, a network that trains; ``shake``, what opens the book.
+diagrams and the walks that ship with the book; ``training``, a network that trains; ``shake``, what opens the book;
+``toy``, one slider through a labelled array (those of the pages are in ``toys``).
 
 - ``chain_page(noise=0.01)`` and its like: self-contained HTML, for the book and for files.
 - ``ChainExplorer(noise=0.01)`` and its like: the same in Jupyter, its state shared with Python (needs the extra

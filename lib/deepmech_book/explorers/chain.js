@@ -10,14 +10,13 @@ import { Chain, curvature, diagramOf, equilibrium, ETA, largeNoiseLimit, LINEAR,
 import { hosted } from "./view.js";
 
 // The phase diagram: signed curvature over noise and friction, with the current point as a handle to drag.
-// Noise is strongest on the left, as in paper A's Figure 3.
 class PhasePlot extends Plane {
   /** Ranges are [low, high, step]; `onMove({noise, friction_right})` is called while the handle moves. */
   constructor(diagram, noise, friction, onMove) {
     super({
       height: 276, onMove,
-      label: "Point in the phase diagram. Arrow keys: left for more noise, right for less, up for more friction, down for less",
-      across: { name: "noise", range: noise, title: ["← noise ", ...symbolText("ε")], ticks: 4, digits: 4, words: "noise" },
+      label: "Point in the phase diagram. Arrow keys: right for more noise, left for less, up for more friction, down for less",
+      across: { name: "noise", range: noise, title: ["noise ", ...symbolText("ε"), " →"], ticks: 4, digits: 4, words: "noise" },
       up: {
         name: "friction_right", range: friction, title: ["friction right ", ...symbolText("μ", "→")], ticks: 5, digits: 3,
         words: "friction right",
@@ -33,7 +32,7 @@ class PhasePlot extends Plane {
 
   layout() {
     const { noise, friction } = this, [dx, dy] = [noise[1] - noise[0], friction[1] - friction[0]];
-    this.frame([noise.at(-1) + dx / 2, noise[0] - dx / 2], [friction[0] - dy / 2, friction.at(-1) + dy / 2]);
+    this.frame([noise[0] - dx / 2, noise.at(-1) + dx / 2], [friction[0] - dy / 2, friction.at(-1) + dy / 2]);
     const { left, right, top, bottom } = this.box;
     set(this.neutral, { x: left, y: top, width: right - left, height: bottom - top });
     this.draw(this.curvature, this.largest);
@@ -67,6 +66,13 @@ const REGIMES = {
   linear: ["Balanced", "linear load curve: every layer carries the same load"],
   convex: ["Over-noisy", "convex load curve: the shallow layers carry the load"],
 };
+
+/** Why a chain's load curve has this shape after so short a time (Eq. 8, and the way there). */
+function because(regime, { friction_right: right, friction_left: left }) {
+  if (regime === "linear") return Math.abs(right - left) < 0.03 ? ", because μ→ and μ← are nearly equal" : ", on the way from concave to where the frictions balance";
+  if (regime === "concave") return right > left ? ", because μ→ > μ←" : ", because the noise is too weak to free the blocks so soon";
+  return left > right ? ", because μ← > μ→ and the noise frees the blocks" : ", by the chance of these kicks";
+}
 
 class Explorer extends Player {
   constructor(model, el) {
@@ -136,7 +142,7 @@ class Explorer extends Player {
     this.mean = curvature(this.subject.x);
   }
 
-  /** Another chain at the wall, without what would tell how its load curve ends: map, limits and sliders. */
+  /** Another chain at the wall, its settings beside the question, without what would tell how its load curve ends: map and limits. */
   hide() {
     const values = { running: false };
     for (const name of ["friction_right", "friction_left", "noise"]) {
@@ -145,9 +151,10 @@ class Explorer extends Player {
     }
     this.root.classList.add("guessing");
     this.set(values);
-    this.reset();
     this.asked = false;
-    this.guess.ask();
+    const { friction_right: right, friction_left: left, noise } = values;
+    this.guess.ask(`μ→ = ${number(right, 3)}, μ← = ${number(left, 3)}, noise ε = ${number(noise, 4)}: how will the load curve end?`);
+    this.reset();
   }
 
   /** Whole steps, and the running mean of the curvature once per unit of time or call, whichever is more often. */
@@ -168,7 +175,7 @@ class Explorer extends Player {
 
   tell() {
     const p = this.parameters;
-    if (this.root.classList.contains("guessing")) return "Its friction and noise are hidden until you guess.";
+    if (this.root.classList.contains("guessing")) return this.guess.root.firstChild.textContent;
     return `${this.guess.said} Curvature ${number(this.mean, 2, true)}. Noise ${number(p.noise, 4)}, friction right ${number(p.friction_right, 3)}.`;
   }
 
@@ -180,9 +187,9 @@ class Explorer extends Player {
     for (let l = 1; l < x.length; l++) energy += (p.stiffness / 2) * (x[l] - x[l - 1]) ** 2;
     if (this.asked && time >= SETTLED) {
       this.asked = false;
-      this.guess.tell(regime);
+      this.guess.tell(regime, because(regime, p));
     }
-    this.show(regime, ...REGIMES[regime], [
+    this.show(time ? regime : "", ...(time ? REGIMES[regime] : ["At the wall", "nothing has moved yet"]), [
       `t = ${number(time, 1)}`, `curvature ${number(this.mean, 3, true)}`, `energy ${number(energy, 3)}`,
     ]);
   }

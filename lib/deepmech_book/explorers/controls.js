@@ -53,8 +53,8 @@ export const legend = (...keys) => html("div", { class: "legend" }, ...keys);
 export const figure = (plot, ...keys) => html("div", { class: "plot" }, plot.root, ...(keys.length ? [legend(...keys)] : []));
 
 /**
- * The question how a load curve ends, to be answered before `chosen` shows it: then `tell(key)` says who was right, and
- * `ask()` asks again. `said` is what it told last.
+ * The question how a load curve ends, to be answered before `chosen` shows it: then `tell(key, why)` says who was right, why,
+ * and how often in a row, and `ask(question)` asks again. `said` is what it told last.
  */
 export function guess(question, chosen) {
   const choices = { concave: "Concave", linear: "Linear", convex: "Convex" };
@@ -64,19 +64,21 @@ export function guess(question, chosen) {
     chosen();
   }));
   const root = html("div", { class: "guess", role: "group", "aria-label": question }, words, ...buttons);
-  let made;
+  let made, streak = 0;
   const mark = () => Object.keys(choices).forEach((key, i) => buttons[i].setAttribute("aria-pressed", key === made));
   const self = {
     root, said: "",
-    ask() {
+    ask(now = question) {
       made = undefined;
       self.said = "";
-      words.textContent = question;
+      words.textContent = now;
       mark();
     },
-    tell(key) {
-      self.said = made === undefined ? "" : made === key ? "You guessed right." : `You guessed ${choices[made].toLowerCase()}.`;
-      words.textContent = self.said || question;
+    tell(key, why) {
+      if (made === undefined) return;
+      streak = made === key ? streak + 1 : 0;
+      self.said = `${streak ? "Right" : `No, ${choices[key].toLowerCase()}`}${why}.${streak > 1 ? ` ${streak} in a row.` : ""}`;
+      words.textContent = self.said;
     },
   };
   self.ask();

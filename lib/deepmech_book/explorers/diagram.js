@@ -35,7 +35,7 @@ class DiagramMap extends Plane {
   constructor(side, [row, column], onMove) {
     super({
       height: HEIGHT, onMove, across: { name: column }, up: { name: row },
-      label: `Cell of the ${side} diagram. Arrow keys: left for more noise, right for less, up and down for the row`,
+      label: `Cell of the ${side} diagram. Arrow keys: right for more noise, left for less, up and down for the row`,
     });
     this.curves = svg("g", { class: "curves" });
     this.cross = svg("path", { class: "cross" });
@@ -46,7 +46,7 @@ class DiagramMap extends Plane {
   show(diagram, shade) {
     const title = ({ words, symbol, sub }) => [words + (symbol ? " " : ""), ...(symbol ? symbolText(symbol, sub) : [])];
     const [rows, columns] = diagram.axes, [R, C] = [rows.values.length, columns.values.length];
-    Object.assign(this.across, columns, { range: [0, C - 1, 1], title: ["← more noise:  ", ...title(columns)] });
+    Object.assign(this.across, columns, { range: [0, C - 1, 1], title: [...title(columns), "   (more noise →)"] });
     Object.assign(this.up, rows, { range: [0, R - 1, 1], title: title(rows) });
     this.frame([-0.5, C - 0.5], [-0.5, R - 0.5]);
     const { x, y } = this, [w, h] = [x(1) - x(0), y(0) - y(1)], signed = shade === "curvature";
@@ -167,6 +167,7 @@ class Side {
 class Explorer extends StoredView {
   constructor(model, el) {
     super(model, LOOKS, NAMES);
+    this.goal = html("p", { class: "goal", role: "status" });
     this.sides = Object.keys(LOOKS).map((side) => new Side(this, side));
     this.shades = SHADES.map((shade) => button(
       shade === "curvature" ? "Curvature" : "Accuracy or energy", "Shade cells by this", () => this.set({ shade }),
@@ -180,10 +181,10 @@ class Explorer extends StoredView {
         html("div", { role: "group", "aria-label": "What cells are shaded by" }, html("span", {}, "Shade by"), ...this.shades),
         html("label", { class: "check" }, link, " move both rings together"),
       ),
-      html("div", { class: "plots" }, ...this.sides.map((side) => side.root)),
+      this.goal, html("div", { class: "plots" }, ...this.sides.map((side) => side.root)),
       help(
         "Every cell is one experiment, and the small curve in it its load curve, stretched to fill the cell. Noise grows to " +
-          "the left, nonlinearity (for the chain, friction) upwards, as in the paper.",
+          "the right (the paper draws it mirrored), nonlinearity (for the chain, friction) upwards.",
         "Point at a cell: click or tap it, drag the ring, or move it with the arrow keys (with Shift five cells at a time).",
         "Red or curves that bulge: concave, the deep layers do more. Blue or curves that sag: convex. On the solid line the " +
           "mean curvature changes sign.",
@@ -210,6 +211,17 @@ class Explorer extends StoredView {
     const shade = this.model.get("shade");
     this.shades.forEach((b, i) => set(b, { "aria-pressed": String(SHADES[i] === shade) }));
     for (const side of this.sides) side.draw();
+    this.ask();
+  }
+
+  /** A question about the diagram on the left, and its answer once the ring is there. */
+  ask() {
+    const diagram = this.stored("left"), here = diagram.mean("outcome", this.where("left"))[0], most = diagram.outcome === ACCURACY;
+    const best = Math[most ? "max" : "min"](...means(diagram, "outcome").flat().filter(Number.isFinite)), found = here === best;
+    set(this.goal, { class: found ? "goal found" : "goal" });
+    write(this.goal, found
+      ? `Found: ${say(diagram, "outcome", here)}, ${most ? "the most accurate" : "the least energy"}. The curvature there is ${say(diagram, "curvature", diagram.mean("curvature", this.where("left"))[0])}; a straight curve has 0.`
+      : `On the left, find the cell ${most ? "of the most accurate networks" : "of least energy"}. Is its curve straight?`);
   }
 }
 

@@ -67,7 +67,7 @@ _DATA = {"mnist": "MNIST", "cifar10-jpeg": "CIFAR-10 (JPEG-recoded)"}
 
 @cache
 def diagram(name: str) -> xr.Dataset:
-    """A diagram as the explorer shows it: from the most linear row, the noisiest column, over ``seed``, ``layer``.
+    """A diagram as the explorer shows it: from the most linear row, the quietest column, over ``seed``, ``layer``.
 
     The last two variables are what cells are shaded by: ``curvature``, and ``accuracy`` or ``elastic_energy``.
     """
@@ -75,7 +75,7 @@ def diagram(name: str) -> xr.Dataset:
     made = result(made) if isinstance(made, Sweep) else made
     rows = "slope" if "slope" in made.dims else "friction_right"
     columns = next(name for name in NOISES if name in made.dims)
-    made = made.sortby(rows, ascending=rows != "slope").sortby(columns, ascending=not NOISES[columns][2])
+    made = made.sortby(rows, ascending=rows != "slope").sortby(columns, ascending=NOISES[columns][2])
     outcome = "accuracy" if "accuracy" in made else "elastic_energy"
     return made[["load_curve", "curvature", outcome]].transpose(rows, columns, "seed", "layer")
 
@@ -130,7 +130,8 @@ def derived_state(values: dict[str, Any]) -> dict[str, Any]:
     for side in SIDES:
         for name, axis in zip((f"{side}_row", f"{side}_column"), more["stored"][values[side]]["axes"], strict=True):
             last = len(axis["values"]) - 1
-            more[name] = last if values[name] is None else values[name]
+            quiet = last if name.endswith("row") else 0
+            more[name] = quiet if values[name] is None else values[name]
             Value(None, (0, last, 1)).check(f"diagram explorer: {name} = {values[name]!r}: must", more[name])
     return more
 
@@ -153,9 +154,9 @@ def cell(state: dict[str, Any], side: str = "left") -> xr.Dataset:
 
 
 _CELL = {
-    f"{side}_{axis}": Value(None, words=f"counted from the {first}; by default the last")
+    f"{side}_{axis}": Value(None, words=f"counted from the {first}; by default the {start}")
     for side in SIDES
-    for axis, first in (("row", "most linear networks"), ("column", "strongest noise"))
+    for axis, first, start in (("row", "most linear networks", "last"), ("column", "weakest noise", "first"))
 }
 diagram_page = ExplorerSpec(
     "diagram",

@@ -24,7 +24,7 @@ FOLDER = Path(__file__).parent
 _IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./(\w+)\.js";$', re.M)
 _ASIDE = re.compile(r"^ *(?://|/?\*).*\n|^ +", re.M)
 _EXPORT = re.compile(r"^export (?=(?:class|const|function\*?) (\w+))", re.M)
-EXPLORERS = ("chain", "elastic", "ruler", "relaxation", "training", "diagram", "shake")
+EXPLORERS = ("chain", "elastic", "ruler", "relaxation", "training", "diagram", "shake", "toy")
 
 SEEDS = 100
 """Seeds 0 … SEEDS − 1 can be chosen: a page carries the keys of their streams."""
@@ -193,6 +193,14 @@ def bundle(entry: str) -> str:
 
     visit(entry, False)
     return _ASIDE.sub("", "\n".join(parts.values()))
+
+
+def plain(values: Any) -> Any:
+    """Four digits of each number; None for what JSON has none for."""
+    values = np.asarray(values, float)
+    if values.ndim:
+        return [plain(value) for value in values]
+    return float(f"{values:.4g}") if np.isfinite(values) else None
 
 
 MISSING = -32768

@@ -24,10 +24,10 @@ function zeroLine(c, x, y) {
   return d;
 }
 
-/** Numbers of those of `words` that there is `room` for beside one another, counted from the end without noise. */
+/** Numbers of those of `words` that there is `room` for beside one another, counted from the first. */
 export function thinned(words, room) {
   const skip = Math.max(1, Math.ceil((7.5 * Math.max(...words.map((v) => v.length)) + 4) / (room / words.length)));
-  return words.map((_, i) => i).filter((i) => (words.length - 1 - i) % skip === 0);
+  return words.map((_, i) => i).filter((i) => i % skip === 0);
 }
 
 export class Plane {
@@ -124,15 +124,14 @@ export class Plane {
     this.drag(event);
   }
 
-  /** Arrows move the handle where they point, also along an axis that runs the other way. */
+  /** Arrows move the handle where they point. */
   key(event) {
     const direction = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key];
     if (!direction) return;
     event.preventDefault();
     const size = event.shiftKey ? 5 : 1, { across, up, point } = this;
-    const forward = Math.sign(this.x(1) - this.x(0));
     this.move(
-      point[across.name] + direction[0] * forward * size * across.range[2],
+      point[across.name] + direction[0] * size * across.range[2],
       point[up.name] + direction[1] * size * up.range[2],
     );
   }

@@ -54,7 +54,7 @@ class Explorer extends StoredView {
     this.told = html("span");
     this.walk = button("", "Let them walk, from the first record to the last", () => this.start());
     this.walk.className = "run";
-    this.progress = 1;
+    this.progress = 0;
     this.begin(
       el, "relaxation", "Explorer of walking weights",
       ...this.choice("phase", "Phase and data"), this.head(),
@@ -95,21 +95,21 @@ class Explorer extends StoredView {
 
   /** The dots go through the record, as many frames to each of its decades; where little motion is wanted, at once. */
   start() {
-    if (this.frame) return this.stop();
+    if (this.frame) return this.stop(this.progress);
     const begun = performance.now();
     const tick = (now) => {
       this.progress = this.calm ? 1 : Math.min(1, (now - begun) / 1000 / WALK);
       this.drawWeights();
-      if (this.progress === 1) this.stop();
+      if (this.progress === 1) this.stop(1);
       else this.frame = requestAnimationFrame(tick);
     };
     this.walk.textContent = "Stop";
     this.frame = requestAnimationFrame(tick);
   }
 
-  stop() {
+  stop(progress = 0) {
     cancelAnimationFrame(this.frame);
-    [this.frame, this.progress] = [undefined, 1];
+    [this.frame, this.progress] = [undefined, progress];
     this.walk.textContent = "Let them walk";
     this.drawWeights();
   }
@@ -121,8 +121,9 @@ class Explorer extends StoredView {
     const seen = overlap.findLastIndex(Number.isFinite), at = this.progress * seen, i = Math.floor(at), part = at - i;
     // Between two records on a straight line.
     const [inside, moved] = [overlap, msd].map((curve) => (1 - part) * curve[i] + (part && part * curve[i + 1]));
-    this.weights.draw(inside, Number.isFinite(moved) ? Math.sqrt(moved) / window : 1);
-    write(this.told, `After ${steps(times[Math.round(at)])} steps ${number(100 * (1 - inside), 0)} % of the weights have left their window.`);
+    if (this.progress) this.weights.draw(inside, Number.isFinite(moved) ? Math.sqrt(moved) / window : 1);
+    else this.weights.draw(1, 0);
+    write(this.told, !this.progress ? "The clock is at 0: all weights are in the middle of their windows." : `After ${steps(times[Math.round(at)])} steps ${number(100 * (1 - inside), 0)} % of the weights have left their window.`);
   }
 
   get run() {

@@ -3,11 +3,10 @@
 from functools import cache
 from typing import Any
 
-import numpy as np
 import xarray as xr
 
 from deepmech.plots.style import temperatures
-from deepmech_book.explorers.page import ExplorerSpec, Value, in_page, quantise_int16
+from deepmech_book.explorers.page import ExplorerSpec, Value, in_page, plain, quantise_int16
 from deepmech_book.glass import phases
 from deepmech_book.sweeps.glass import walks
 from deepmech_book.sweeps.shipped import result
@@ -43,20 +42,12 @@ def _in_page(name: str) -> dict[str, Any]:
         about=phases.origin(run),
         times=run.time.values.tolist(),
         colours=temperatures(run.temperature),
-        window=_plain(phases.window_size(run).mean()),
-        msd_range=_plain([moved.min(), moved.max()]),
+        window=plain(phases.window_size(run).mean()),
+        msd_range=plain([moved.min(), moved.max()]),
         free=quantise_int16(phases.free_overlaps(run).mean("seed"), STEPS["overlap"]),
-        free_tau=_plain(taus[0]["free"]),
-        taus=[_plain(table[["tau", "low", "high"]].to_array().T) for table in taus],
+        free_tau=plain(taus[0]["free"]),
+        taus=[plain(table[["tau", "low", "high"]].to_array().T) for table in taus],
     )
-
-
-def _plain(values: Any) -> Any:
-    """Four digits of each number; None for what JSON has none for."""
-    values = np.asarray(values, float)
-    if values.ndim:
-        return [_plain(value) for value in values]
-    return float(f"{values:.4g}") if np.isfinite(values) else None
 
 
 def walk(state: dict[str, Any]) -> xr.Dataset:

@@ -112,7 +112,8 @@ class Explorer extends View {
     this.halt = undefined;
     this.run.textContent = "Train";
     if (!this.curves.length) return;
-    this.guess.tell(regimeOf(bendOf(this.curves.at(-1))));
+    const regime = regimeOf(bendOf(this.curves.at(-1)));
+    this.guess.tell(regime, `: ${WORDS[regime]}`);
     this.speak(`Epoch ${this.at}`, `${this.inNumbers} ${this.guess.said}`);
   }
 
@@ -121,8 +122,8 @@ class Explorer extends View {
   }
 
   layout() {
-    const p = this.parameters;
-    write(this.about, `400 digits of 8 × 8 pixels; seven hidden layers of 100 units; seed ${p.seed}, ${this.model.get("epochs")} epochs.`);
+    const { slope, dropout, learning_rate: rate, batch_size: batch, seed } = this.parameters;
+    write(this.about, `Slope ${number(slope, 1)}, dropout ${number(dropout, 2)}, learning rate ${rate}, batches of ${batch}. 400 digits of 8 × 8 pixels; seven hidden layers of 100 units; seed ${seed}, ${this.model.get("epochs")} epochs.`);
     this.springs = this.chain();
     for (const [name, curves] of Object.entries({ network: this.curves, chain: this.springs })) {
       const points = curves[0]?.length ?? this.model.get("sizes").length - 1, plot = this.plots[name];

@@ -39,11 +39,27 @@ _SAVING: dict[str, dict[str, Any]] = {
     "pdf": {"metadata": {"CreationDate": None, "Creator": None, "Producer": None}},
 }
 # One picture for light and dark pages: where JupyterLab is dark (or the book: assets/deepmech.css), light and dark
-# change places and hues stay. Shaded pictures (.dm-shaded) stay as they are, on their light ground: a colour bar whose
-# ends change places would say that the brightest cell is the lowest.
+# change places and hues stay. Shades stay as they are (.dm-shaded): a colour bar whose ends change places would say
+# that the brightest cell is the lowest. Ground and words of outlines (.dm-themed) follow the page by _THEME.
 _STYLE = (
     "<style>body[data-jp-theme-light=false] .deepmech-picture:not(.dm-shaded) img"
-    "{filter:invert(.93) hue-rotate(180deg)}</style>"
+    "{filter:invert(.93) hue-rotate(180deg)}body[data-jp-theme-light=false] .dm-themed img{color-scheme:dark}</style>"
+)
+# A browser tells an image the scheme of the page it stands on; one that does not tells it the system's, and words and
+# ground still fit one another.
+_THEME = (
+    f"svg{{background:{style.LIGHT.background}}}@media(prefers-color-scheme:dark){{svg{{background:#121212}}"
+    + "".join(
+        f"[style*='{what}: {light}']{{{what}:{dark}!important}}"
+        for light, dark in ((style.LIGHT.text, "#ced6dd"), (style.LIGHT.muted, "#9ca4af"), (style.GROUND, "#121212"))
+        for what in ("fill", "stroke")
+    )
+    + "}"
+)
+# Of two drawings, one for wide and one for narrow screens, the one that fits is shown.
+_NARROW = (
+    "<style>.dm-both>.dm-tall{display:none!important}@media screen and (max-width:600px){.dm-both>img"
+    "{display:none!important}.dm-both>.dm-tall{display:block!important;width:100%!important;min-width:0!important}}</style>"
 )
 #: What an address in double quotes may hold as it is.
 _PLAIN = " !$'()*+,-./:;=?@[]^_`{|}~<>"
@@ -106,6 +122,8 @@ class Picture:
     alt : str
         What the picture shows, for readers who do not see it; None where the cell that shows it says so in its metadata
         (``mystnb: image: alt``), from where the build puts it into the picture.
+    narrow : callable, optional
+        The same for screens below 600 CSS pixels.
     height : float
         Height in inches of 100 CSS pixels, unless ``draw`` sets it; the width is :data:`~deepmech.plots.style.WIDTH`,
         unless ``draw`` makes the figure narrower.
@@ -130,7 +148,13 @@ class Picture:
     """
 
     def __init__(
-        self, draw: Callable[[Figure], Any], *, alt: str | None, height: float = 4.2, figure: str | None = None
+        self,
+        draw: Callable[[Figure], Any],
+        *,
+        alt: str | None,
+        narrow: Callable[[Figure], Any] | None = None,
+        height: float = 4.2,
+        figure: str | None = None,
     ) -> None:
         if alt is not None and (not isinstance(alt, str) or len(alt.split()) < 3):
             raise ValueError(f"Picture.alt = {alt!r}: must say in a sentence what the picture shows")
@@ -144,9 +168,13 @@ class Picture:
         self._figure = self._build()
         if self._figure.get_figwidth() < style.WIDTH:
             self.kind += " dm-narrow"
-        if any(ax.images for ax in self._figure.axes):  # scales of shades are images
-            self.kind += " dm-shaded"
-        self.svg()
+        self.shaded = any(ax.images for ax in self._figure.axes)  # scales of shades are images
+        pixels = self._pixels()
+        if self.shaded:
+            self.kind += " dm-shaded" if pixels else " dm-shaded dm-themed"
+        self.narrow = Picture(narrow, alt=alt, height=height) if narrow else None
+        if self.narrow:
+            self.kind += " dm-both"
 
     def __repr__(self) -> str:
         return f"Picture(figure={self.figure!r}, alt={self.alt!r})"
@@ -181,22 +209,30 @@ class Picture:
         return figure
 
     def _encode(self, kind: str) -> bytes:
-        file = io.BytesIO()
+        file, themed = io.BytesIO(), kind == "svg" and self.shaded
+        saving = _SAVING[kind] | ({"facecolor": "none"} if themed else {})
         with style.applied():
-            self._figure.savefig(file, format=kind, **_SAVING[kind])
-        return _slim(file.getvalue()) if kind == "svg" else file.getvalue()
+            self._figure.savefig(file, format=kind, **saving)
+        if kind != "svg":
+            return file.getvalue()
+        theme = f"{_THEME if themed else ''}</style>".encode()
+        return _slim(file.getvalue().replace(b"</style>", theme, 1))
 
-    def _image(self) -> str:
-        data, mime = self.svg(), "image/svg+xml"
-        # Outlines for drawings, pixels where there are so many points that outlines would weigh more.
-        if len(data) > HEAVY and len(self.png()) < len(data):
-            data, mime = self.png(), "image/png"
+    def _pixels(self) -> bool:
+        """Outlines for drawings, pixels where there are so many points that outlines would weigh more."""
+        return len(self.svg()) > HEAVY and len(self.png()) < len(self.svg())
+
+    def _image(self, more: str = "") -> str:
+        data, mime = (self.png(), "image/png") if self._pixels() else (self.svg(), "image/svg+xml")
         return (
-            f'<img class="dark-light" alt="{html.escape(self.alt)}" '
+            f'<img class="dark-light{more}" alt="{html.escape(self.alt)}" '
             f'width="{round(100 * self._figure.get_figwidth())}" height="{round(100 * self.height)}" '
             f'style="display:block;max-width:100%;height:auto;margin:0 auto;padding:0" '
             f'src="{_address(data, mime)}">'
         )
+
+    def _tall(self) -> str:
+        return f"{_NARROW}{self.narrow._image(' dm-tall')}" if self.narrow else ""
 
     def _take_away(self, folder: Path) -> str:
         """Write SVG and numbers into ``folder``; the stem of their names is a number in the order of showing."""
@@ -214,7 +250,7 @@ class Picture:
         folder = os.environ.get("DEEPMECH_FIGURES")
         stem = f' data-files="{self._take_away(Path(folder))}"' if folder else ""
         bundle: dict[str, Any] = {
-            "text/html": f'<div class="{self.kind}"{stem}>{_STYLE}{self._image()}</div>',
+            "text/html": f'<div class="{self.kind}"{stem}>{_STYLE}{self._image()}{self._tall()}</div>',
             "text/plain": self.alt,
         }
         if self.figure is not None:
@@ -235,12 +271,13 @@ def pictured(draw: Callable[..., Any]) -> Callable[..., Picture]:
         if args and isinstance(args[0], Estimate):
             args, how = (args[0].value, *args[1:]), {**how, "interval": args[0].interval}
 
-        def on(fig: Figure) -> None:
+        def on(fig: Figure, **more: Any) -> None:
             if on_axes:
                 fig.set_size_inches(style.NARROW, 3.4)
-            draw(*args, **how, **({"ax": fig.subplots()} if on_axes else {"fig": fig}))
+            draw(*args, **how, **more, **({"ax": fig.subplots()} if on_axes else {"fig": fig}))
 
-        drawing = Picture(on, alt=alt, height=3.9, figure=figure)
+        narrow = functools.partial(on, stacked=True) if "stacked" in signature.parameters else None
+        drawing = Picture(on, alt=alt, narrow=narrow, height=3.9, figure=figure)
         given = signature.bind_partial(*args, **how).arguments
         drawing.data = dataset(dict(arrays_in({**given, **given.pop("how", {})})), drawing.alt)
         return drawing

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,10 +10,19 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.patches import Circle, FancyArrowPatch, Rectangle
 
 from deepmech.plots import style
-from deepmech.plots.phase_diagram import cells_of, colorbar, draw_cells, name_phases, phase_diagram, write_on_cells
+from deepmech.plots.phase_diagram import (
+    STRAIGHT,
+    cells_of,
+    colorbar,
+    draw_cells,
+    name_phases,
+    phase_diagram,
+    write_on_cells,
+)
 from deepmech.plots.style import AXES, LIGHT, axis_label, panels, sort_axes, transpose_to
 
 __all__ = ["analogy", "folding_ruler", "friction_law", "network_diagram", "phases"]
@@ -172,12 +182,15 @@ def phases(
     shade: str = "curvature",
     label: str = "signed curvature",
     columns: int = 3,
+    line_label: str = "",
+    stacked: bool = False,
     fig: Figure,
 ) -> Figure:
     """Phase diagrams side by side, by title, as :func:`phase_diagram` draws them, on one scale of what shades them.
 
     Each has ``load_curve`` (x, y, layer), ``curvature`` (x, y) and ``shade``. Names of phases stand at fractions of the
-    width and height of every panel; without any "concave" and "convex" stand where curves are so.
+    width and height of every panel; without any "concave" and "convex" stand where curves are so. ``line_label`` is
+    what a legend says of the line where curvature changes sign. ``stacked`` is for narrow screens: one a row.
     """
     ready = []
     for title, made in diagrams.items():
@@ -189,14 +202,15 @@ def phases(
     shades = [shaded.values for *_, shaded in ready]
     limits = min(map(np.nanmin, shades)), max(map(np.nanmax, shades))
     first = ready[0][0]
-    columns = min(columns, len(ready))
-    cell, width = cells_of(first, columns)
+    columns, inches = (1, style.NARROW) if stacked else (min(columns, len(ready)), style.WIDTH)
+    cell, width = cells_of(first, columns, inches)
     rows = [load[load.dims[1]] for load, *_ in ready]
     alike = all(one.identical(rows[0]) for one in rows)
-    fig.set_figheight(style.rows_of(len(ready), columns) * (cell[1] * len(rows[0]) + 0.8) + 0.9)
+    height = style.rows_of(len(ready), columns) * (cell[1] * len(rows[0]) + 0.8) + 0.9 + 0.3 * bool(line_label)
+    fig.set_size_inches(inches, height)
     axes = panels(fig, list(diagrams), columns, sharey=alike)
     for i, (ax, row, (load, bend, shaded)) in enumerate(zip(axes, rows, ready, strict=True)):
-        cell, _ = cells_of(load, columns)
+        cell, _ = cells_of(load, columns, inches)
         shading = draw_cells(ax, load, shaded, bend, cell, width, limits)
         ax.set(xlabel=axis_label(load[load.dims[0]]), ylabel="" if alike and i % columns else axis_label(row))
         if names is None:
@@ -204,14 +218,18 @@ def phases(
         for name, place in (names or {}).items():
             write_on_cells(ax, place, name, transform=ax.transAxes)
     colorbar(shading, axes, label, location="bottom", pad=0.02, aspect=40)
+    if line_label:
+        words = textwrap.fill(line_label, 44) if stacked else line_label
+        key = Line2D([], [], color=LIGHT.text, lw=width, label=words)
+        fig.legend(handles=[key], loc="outside upper left")
     return fig
 
 
-def network_diagram(means: xr.Dataset, *, fig: Figure) -> Figure:
+def network_diagram(means: xr.Dataset, *, line_label: str = STRAIGHT, stacked: bool = False, fig: Figure) -> Figure:
     """Load curves of networks over negative slope and one kind of noise, shaded by accuracy and by curvature."""
     return phase_diagram(
         means["load_curve"], layer="layer", x=noise_of(means), y="slope", shade=100 * means["accuracy"],
-        shade_label="test accuracy (%)", curvature=means["curvature"], fig=fig,
+        shade_label="test accuracy (%)", curvature=means["curvature"], line_label=line_label, stacked=stacked, fig=fig,
     )  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from deepmech.core.estimates import Estimate, estimate, stack, unknown
+from deepmech.core.estimates import estimate, proportion, stack, unknown
 from deepmech.metrics.relaxation import exponent, local_powers
 from deepmech.simulators.brownian import Well, well_msd
 from deepmech_book.claims.functions import Measurement, measures
@@ -68,7 +68,7 @@ LOW, LASTING = 0.3, 3.0
 
 
 def rise_after_plateau(msd):
-    """How clearly any mean square displacement over ``time`` shows a cage: the rise of its local power after a plateau.
+    """How clearly any squared displacement over ``time`` shows a cage: the rise of its local power after a plateau.
 
     A stretch shorter than :data:`LASTING` is a swing of weights across a steep valley. 0 if there is no plateau, or no
     rise after it. Curves at T = 0 are left out: networks at zero loss do not move at all.
@@ -86,17 +86,20 @@ def rise_after_plateau(msd):
     return most
 
 
-def cage(run):
-    """How clearly a cage shows from 10 steps on (before, the size of a step does); 0 for none."""
-    return rise_after_plateau(msd(run).mean("seed").sel(time=slice(10, None)))
+def caged(displacements):
+    """Whether displacements of each network (``seed``), at any temperature, show a cage."""
+    each = displacements.transpose("seed", ...)
+    return np.array([rise_after_plateau(each.isel(seed=i)) >= LOW for i in range(each.sizes["seed"])])
 
 
 @measures_walks("C.5.no_plateau")
 def no_plateau(runs, glass):
-    """The clearest cage of each phase; ``glass``: displacement of a glass former over time."""
-    cages = xr.DataArray([cage(run) for run in runs.values()], {"phase": list(runs)}, "phase")
-    best = of_learnt_most(runs["regularised"], lambda run: Estimate(cage(run)))
-    return Measurement(cages, null=rise_after_plateau(glass), detail=best)
+    """Share of networks with a cage from 10 steps on (before, the size of a step does); null: of ``glass`` formers."""
+    found = {phase: caged(msd(run).sel(time=slice(10, None))) for phase, run in runs.items()}
+    every = np.concatenate([*found.values()])
+    each = ", ".join(f"{one.sum()} of {one.size} {phase}" for phase, one in found.items())
+    null = float(caged(glass).mean())
+    return Measurement(proportion(float(every.mean()), every.size), null=null, detail=f"Networks with a cage: {each}.")
 
 
 def early(run, temperature=0.1):

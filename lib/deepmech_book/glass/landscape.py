@@ -1,16 +1,22 @@
 """Basins and valleys (Fig. 6 measured): kicks, curvatures, heights of paths; of the glass, then of networks."""
 
+from dataclasses import replace
+
+import numpy as np
 import pandas as pd
 
+from deepmech.core.estimates import estimate
 from deepmech_book.claims.functions import Measurement, measures
 from deepmech_book.glass.words import said
 
+HEIGHT = "Height of the barrier, in units of the walk's temperature"
 SPHERE = "Share of directions that are steep (participation ratio; 1 for a sphere)"
 
 
 def share_left(survey):
-    """Median share of a kick that is left after a quench: 0 in a basin wider than the kick, 1 if nothing is undone."""
-    return survey.strays.median(["seed", "direction"])
+    """Share of a kick that is left after a quench, median over directions: 0 in a basin wider than the kick, 1 if
+    nothing is undone."""
+    return survey.strays.median("direction")
 
 
 def bowls(survey, steps):
@@ -51,7 +57,7 @@ def energies_around(first):
 
 def kicks(survey, steps):
     """Shares left of kicks, no less than 10⁻⁶, and in bowls of the networks' curvatures."""
-    left = said(share_left(survey).clip(min=1e-6), "share left after the quench")
+    left = said(share_left(survey).median("seed").clip(min=1e-6), "share left after the quench")
     return left, bowls(survey, steps).isel(system=slice(1, None)).expand_dims(kick=survey.kick)
 
 
@@ -62,7 +68,7 @@ def curvatures(first):
 
 def overview(survey):
     """All that was measured, in words, medians over seeds: one column a system."""
-    middle, left, heights = survey.median("seed"), share_left(survey), barriers(survey)
+    middle, left, heights = survey.median("seed"), share_left(survey).median("seed"), barriers(survey)
     barrier = heights.near.sel(path="relaxed").median("seed")
     far = (heights.far / survey.gained).median("seed")
     columns = {}
@@ -86,21 +92,27 @@ def overview(survey):
 # --- claims
 
 
+def by_factor(numbers):
+    """Their mean over seeds on a logarithm, on which they scatter evenly."""
+    return estimate(np.log(numbers), "seed", "symmetric").map(np.exp)
+
+
 def listed(words, values):
     """Numbers of all systems in a sentence that says what they are, with two digits."""
     rounded = ((name, float(f"{float(values.sel(system=name)):.2g}")) for name in values.system.values)
     return f"{words}: {', '.join(f'{value:,.10g} ({name})' for name, value in rounded)}."
 
 
-def of_glass(values, null, words):
+def of_glass(found, null, words):
     """The glass's number and its null, with those of the networks in words."""
-    return Measurement(float(values.sel(system="glass")), null=null, detail=listed(words, values))
+    return Measurement(found.map(lambda end: float(end.sel(system="glass"))), None, null, listed(words, found.value))
 
 
-def of_networks(values, null, words):
+def of_networks(found, null, words):
     """The networks' numbers and their nulls, with that of the glass in words."""
-    networks = values.system.values[1:]
-    return Measurement(values.sel(system=networks), null=null.sel(system=networks), detail=listed(words, values))
+    networks = found.value.system.values[1:]
+    own, null = found.map(lambda end: end.sel(system=networks)), null.sel(system=networks)
+    return Measurement(own, None, null, listed(words, found.value))
 
 
 @measures("C.6.glass.length")
@@ -108,31 +120,33 @@ def length(survey):
     """What is left of a long kick over what is left of a short one."""
     left = share_left(survey)
     words = "How many times as large a share a quench leaves of a kick of 0.3 as of one of 0.01"
-    return of_glass(left.sel(kick=0.3) / left.sel(kick=0.01), 1.0, words)
+    return of_glass(by_factor(left.sel(kick=0.3, drop=True) / left.sel(kick=0.01, drop=True)), 1.0, words)
 
 
 @measures("C.6.glass.barrier")
 def barrier(survey):
     """The barrier along the relaxed path between two places of one walk."""
-    heights = barriers(survey).near.sel(path="relaxed").median("seed")
-    return of_glass(heights, 0.0, "Height of the barrier, in units of the walk's temperature")
+    heights = barriers(survey).near.sel(path="relaxed", drop=True)
+    found = by_factor(heights.sel(system=["glass"]))
+    return replace(of_glass(found, 0.0, ""), detail=listed(HEIGHT, heights.median("seed")))
 
 
 @measures("C.6.glass.round")
 def roundness(survey):
     """The participation ratio of curvatures; the null: regularised networks."""
-    values = survey.roundness.mean("seed")
-    return of_glass(values, float(values.sel(system="regularised")), SPHERE)
+    found = estimate(survey.roundness, "seed", "symmetric")
+    return of_glass(found, float(found.value.sel(system="regularised")), SPHERE)
 
 
 @measures("C.6.no_length")
 def no_length(survey, steps):
     """What is left of the shortest kick of networks; the null: bowls of the same curvatures, after as many steps."""
-    left = share_left(survey).isel(kick=0, drop=True)
+    left = by_factor(share_left(survey).isel(kick=0, drop=True))
     return of_networks(left, bowls(survey, steps), "Share of the shortest kick that a quench leaves")
 
 
 @measures("C.6.extended")
 def extended(survey, n_data):
     """The participation ratio of curvatures of networks; the null: random least squares."""
-    return of_networks(survey.roundness.mean("seed"), random_roundness(survey, n_data), SPHERE)
+    found = estimate(survey.roundness, "seed", "symmetric")
+    return of_networks(found, random_roundness(survey, n_data), SPHERE)

@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 from scipy.special import erf, erfinv
 
-from deepmech.core.estimates import Estimate, estimate, jackknife, leave_one_out, unknown
+from deepmech.core.estimates import estimate, jackknife, leave_one_out, stack, unknown
 from deepmech.metrics import relaxation
 from deepmech.simulators.brownian import Well, final_overlap, free_overlap, free_time, well_overlap
 from deepmech_book import words
@@ -145,16 +145,21 @@ def spread_of_two_shapes(overlap):
     return relaxation.collapse(time, np.array(curves), tau).spread
 
 
+def distance_of_curves(run):
+    """How far collapsed overlaps lie from one curve, over networks."""
+    return estimate(phases.overlaps(run), "seed", "symmetric", of=lambda overlap: collapsed(overlap)[1])
+
+
 @measures_walks("C.4.collapse")
 def one_curve(runs):
     """Distance of rescaled overlaps from their mean, by phase; the null: every second one a steady slide's."""
     named = [phase for phase in ("regularised", "overparameterised") if phase in runs]
-    overlap = {phase: phases.overlaps(run) for phase, run in runs.items()}
-    found, slides = ([of(overlap[p]) for p in named] for of in (lambda one: collapsed(one)[1], spread_of_two_shapes))
-    best = of_learnt_most(runs["regularised"], lambda run: Estimate(collapsed(phases.overlaps(run))[1]))
-    under = f"Underparameterised: {collapsed(overlap['underparameterised'])[1]:.2g}."
-    measured, null = (xr.DataArray(one, {"phase": named}, "phase") for one in (found, slides))
-    return Measurement(measured, null=null, first_null=0.0, detail=origins({p: runs[p] for p in named}, under, best))
+    spread = {phase: distance_of_curves(run) for phase, run in runs.items()}
+    null = xr.DataArray([spread_of_two_shapes(phases.overlaps(runs[p])) for p in named], {"phase": named}, "phase")
+    best = of_learnt_most(runs["regularised"], distance_of_curves)
+    under = f"Underparameterised: {spread['underparameterised'].value:.2g}."
+    found = stack({p: spread[p] for p in named}, "phase")
+    return Measurement(found, null=null, first_null=0.0, detail=origins({p: runs[p] for p in named}, under, best))
 
 
 def tail_power(time, curve):
@@ -205,11 +210,12 @@ def over_the_well(last):
 @measures("C.4.well_explains")
 def well_explains(last, waited, regularised):
     """The last overlap over that of weights in the well of weight decay; ``waited``: weights where the clock starts."""
-    free = (last["free walks"] / last["weight decay alone"]).mean("seed")
+    free = (last["free walks"] / last["weight decay alone"]).mean("seed").values
     near = 100 * float((abs(waited.sel(temperature=1e-2)) < 1e-2).mean())
     best = of_learnt_most(regularised, lambda run: over_the_well(last.sel(seed=run.seed)))
-    words = f"At t_w {near:.0f} % of the weights lie within 0.01 of zero at T = 0.01. {best}".rstrip()
-    return Measurement(over_the_well(last), null=free, detail=words)
+    words = f"Free walks from the same places: {free.min():.2g} to {free.max():.2g} times those of the well. "
+    words += f"At t_w {near:.0f} % of the weights lie within 0.01 of zero at T = 0.01. {best}"
+    return Measurement(over_the_well(last), detail=words.rstrip())
 
 
 def departure(overlap):

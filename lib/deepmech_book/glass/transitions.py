@@ -169,9 +169,11 @@ def sharp(decays, fallen=LEARNT):
 @measures("C.1.no_uot_with_decay")
 def no_uot_with_decay(plane):
     """Factors of ten by which the loss falls with size, at each decay at which the widest learn; the null: without."""
-    middle = typical(plane.data_loss)
-    fall = np.log10(middle.isel(width=0, drop=True) / middle.isel(width=-1, drop=True))
-    learns = (middle.isel(width=-1) < LEARNT) & np.isfinite(fall) & (fall.regularisation > 0)
+    logs = np.log10(plane.data_loss.clip(min=FLOOR))
+    fall = logs.isel(width=0, drop=True) - logs.isel(width=-1, drop=True)
+    middle = fall.where(np.isfinite(fall)).mean("seed")
+    learns = (typical(plane.data_loss).isel(width=-1) < LEARNT) & np.isfinite(middle) & (fall.regularisation > 0)
     if not learns.any():
         return Measurement(not_testable=NONE_LEARNS)
-    return Measurement(fall[learns.values], null=float(fall.sel(regularisation=0.0)), detail=origin(plane))
+    found = estimate(fall.sel(regularisation=learns.regularisation[learns.values]), "seed", "symmetric")
+    return Measurement(found, null=float(middle.sel(regularisation=0.0)), detail=origin(plane))

@@ -107,10 +107,12 @@ def convex(made):
 
 @measures("A.S2.accuracy")
 def accuracy(made):
-    """Change of accuracy after the first increase of dropout, and minus that after the second."""
-    change = stage_ends(made)["accuracy"].diff("stage")
-    gained = change * xr.DataArray([1.0, -1.0], {"stage": change["stage"]})
-    return judged(made, estimate(gained, "seed", "symmetric"))
+    """Change of accuracy over the second stage, and minus that to the first record of the third."""
+    right, last = made["accuracy"], int(made["at_epoch"][-1])
+    ends = [right.sel(at_epoch=at, drop=True) for at in (last // 3, 2 * last // 3)]
+    at_once = right.sel(at_epoch=slice(2 * last // 3 + 1, None)).isel(at_epoch=0, drop=True)
+    changes = xr.concat([ends[1] - ends[0], ends[1] - at_once], xr.Variable("stage", list(STAGES)[1:]))
+    return judged(made, estimate(changes, "seed", "symmetric"))
 
 
 @measures("A.S2.not_time")

@@ -132,6 +132,12 @@ def figure_1(data, columns=None, slopes=SLOPES, n_seeds=10, **how):
     }
 
 
+def as_printed(data, **how):
+    """The panels of Fig. 1 with as many images as the print shows: in (a) :data:`FITS`."""
+    few = figure_1(dataset_kwargs(data, n_train=FITS), **how)
+    return {**figure_1(data, **how), "data_noise": few["data_noise"]}
+
+
 TITLES = {
     "S5a": "S5(a), depth 6",
     "S5b": "S5(b), depth 12",

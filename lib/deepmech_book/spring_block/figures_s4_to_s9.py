@@ -92,7 +92,7 @@ def table_of_corner(corner):
 # --- claims
 
 
-@measures("A.SM.noise_bends", "A.S7.b.noise_bends")
+@measures("A.S7.b.noise_bends")
 def noise_bends(diagrams):
     """Rank correlation of curvature with noise in every row of every diagram."""
     return Measurement(over_diagrams(diagrams, lambda one: one.bends_with_noise))
@@ -133,14 +133,6 @@ def input_off_the_line(photographs, digits):
 # Fig. S4: ``made`` are networks over ``learning_rate`` (three), ``split`` and ``seed``
 
 
-@measures("A.S4.turns")
-def turns(made):
-    """Curvature at the smallest learning rate, and minus that at the largest, on both sets of samples."""
-    ends = made["curvature"].isel(learning_rate=[0, -1])
-    signed = ends * xr.DataArray([1.0, -1.0], {"learning_rate": ends["learning_rate"]})
-    return Measurement(estimate(signed, "seed", "symmetric"))
-
-
 @measures("A.S4.linear")
 def linear(made):
     """How far inside of straight the curve at the middle learning rate is, on both sets of samples."""
@@ -167,24 +159,26 @@ def best(made):
 # ``without`` and ``normed``: over ``slope``, ``dropout``, ``seed``, without and with batch normalisation
 
 
-@measures("A.text.no_norm_concave")
-def concave(corner):
+def of_corner(corner):
     """Curvature of each seed at the rate where the mean over all others is largest; ``corner``: ReLU networks without
     dropout, over ``learning_rate`` and ``scaled``."""
     bend = corner["curvature"].isel(scaled=0, drop=True)  # variance 1, the paper's words
     at = leave_one_out(bend, "seed").argmax("learning_rate")
-    return Measurement(estimate(bend.isel(learning_rate=at).drop_vars("learning_rate"), "seed", "symmetric"))
+    return estimate(bend.isel(learning_rate=at).drop_vars("learning_rate"), "seed", "symmetric")
 
 
 @measures("A.text.no_norm_pattern")
-def pattern(without, normed):
-    """Curvature without batch normalisation where it is concave with it, and minus that where it is convex with it."""
+def pattern(without, normed, corner):
+    """Curvature without batch normalisation where it is concave with it, and minus that where it is convex with it; in
+    words, that of the ``corner`` at smaller steps."""
     known, bend = normed["curvature"].mean("seed"), without["curvature"]
     phases = {"concave": bend.where(known > STRAIGHT), "convex": -bend.where(known < -STRAIGHT)}
     cells = [one.mean(["slope", "dropout"]) for one in phases.values()]
     same = estimate(xr.concat(cells, xr.Variable("phase", list(phases))), "seed", "symmetric")
     order = rank_correlation(without["curvature"], normed["curvature"], "seed")
-    return Measurement(same, detail=f"Over all cells the rank correlation of both curvatures is {order}.")
+    words = f"Over all cells the rank correlation of both curvatures is {order}."
+    small = f"ReLU networks without dropout have the curvature {of_corner(corner)} at the best of three learning rates."
+    return Measurement(same, detail=f"{words} {small}")
 
 
 @measures("A.text.no_norm_bends")

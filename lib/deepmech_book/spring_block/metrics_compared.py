@@ -4,7 +4,8 @@
 noisy, and "untrained") and ``seed``.
 """
 
-from deepmech.core.estimates import estimate, rank_correlation, spearman
+from deepmech.core.estimates import rank_correlation
+from deepmech.metrics.curvature import curvature
 from deepmech_book.claims.functions import Measurement, measures
 from deepmech_book.claims.nulls import beside, made_beside
 from deepmech_book.spring_block.summaries import NetworkDiagram
@@ -39,13 +40,6 @@ def by_dropout(made):
 # --- claims
 
 
-@measures("A.S10.same_pattern")
-def same_pattern(made):
-    """Rank correlation over cells of the curvature in one metric with that in the other."""
-    trace, hat = by_metric(made)
-    return Measurement(rank_correlation(trace["curvature"], hat["curvature"], "seed"))
-
-
 @measures("A.S10.dropout_bends")
 def dropout_bends(made):
     """Rank correlation of the curvature of D̂ with dropout, by slope."""
@@ -54,9 +48,9 @@ def dropout_bends(made):
 
 @measures("A.S11.relu_agrees")
 def relu_agrees(made):
-    """Rank correlation over dropout of both curvatures, of the mean ReLU networks."""
-    bends = (one["curvature"].mean("seed").sel(slope=0.0, drop=True) for one in by_metric(made))
-    return Measurement(float(spearman(*(bend.transpose("dropout").values for bend in bends))))
+    """Rank correlation over dropout of both curvatures, of ReLU networks."""
+    trace, hat = (one["curvature"].sel(slope=0.0, drop=True) for one in by_metric(made))
+    return Measurement(rank_correlation(trace, hat, "seed"))
 
 
 @measures("A.S11.linear_flat")
@@ -74,26 +68,22 @@ def linear_flat(made):
     return Measurement(made_beside(made[["load_curve"]], "seed", share(1.0), share(0.0), "skewed"))
 
 
-@measures("A.S12.order")
-def order(made):
-    """Steps of the curvature from regime to regime."""
-    return Measurement(estimate(made["curvature"].drop_sel(regime="untrained").diff("regime"), "seed", "skewed"))
-
-
 def beside_untrained(made, regime):
-    """Curvature in a regime; null: before training."""
-    before = made["curvature"].sel(regime="untrained", drop=True)
-    bend = made["curvature"].drop_sel(regime="untrained").isel(regime=regime, drop=True)
+    """Mean height over the chord, in units of D, in a regime; null: before training."""
+    load = made["load_curve"]
+    height = curvature(load) * (load.max("layer") - load.min("layer"))
+    before = height.sel(regime="untrained", drop=True)
+    bend = height.drop_sel(regime="untrained").isel(regime=regime, drop=True)
     return Measurement(beside(bend, before, "seed", "skewed"))
 
 
 @measures("A.S12.lazy")
 def lazy(made):
-    """Curvature in the first regime."""
+    """In the first regime."""
     return beside_untrained(made, 0)
 
 
 @measures("A.S12.noisy")
 def noisy(made):
-    """Curvature in the last regime."""
+    """In the last regime."""
     return beside_untrained(made, -1)

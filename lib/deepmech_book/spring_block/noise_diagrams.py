@@ -25,13 +25,17 @@ from deepmech_book.spring_block.summaries import (
 )
 from deepmech_book.spring_block.words import said
 
+FORTY, MORE = range(100, 140), range(140, 232)
+"""Seeds of networks that judge champions: first forty, and of panels that these left open, and of Fig. 1(a) on the
+print's images, ninety-two more, which then judge alone. Written down before the second were trained."""
 
-def fresh(sweep, diagram, first_seed=100, n_seeds=40):
+
+def fresh(sweep, diagram, seeds=FORTY):
     """Networks of new seeds at the best bent and the best straight cells of a diagram, over ``place``."""
     slopes, values = zip(*diagram.champions(), strict=True)
     chosen = {name: np.array(of, sweep.cells[name].dtype) for name, of in (("slope", slopes), (diagram.noise, values))}
     cells = {name: xr.DataArray(of, {"place": range(len(of))}, "place") for name, of in chosen.items()}
-    cells["seed"] = over("seed", range(first_seed, first_seed + n_seeds))
+    cells["seed"] = over("seed", seeds)
     return replace(sweep, name=sweep.name.replace("figure-", "fresh-"), cells=cells)
 
 
@@ -114,9 +118,13 @@ def lazy_corner(panels):
 
 
 @measures("A.1.convex_side")
-def convex_side(panels):
-    """Curvature at the strongest noise, in every row of every diagram."""
-    return Measurement(over_diagrams(panels, lambda one: one.noisiest))
+def convex_side(panels, more=()):
+    """Curvature at the strongest noise, in every row of every diagram; rows of which there are ``more`` networks, by
+    the name of the diagram, are judged by these alone."""
+    again = dict(more)
+    rest = {name: one.drop_sel(slope=again[name]["slope"]) if name in again else one for name, one in panels.items()}
+    rest |= {f"{name}, new networks": one for name, one in again.items()}
+    return Measurement(over_diagrams(rest, lambda one: one.noisiest))
 
 
 @measures("A.1.accuracy_falls")

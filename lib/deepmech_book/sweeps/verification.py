@@ -85,7 +85,7 @@ def verify(
     The other arguments are the options of ``deepmech verify``; of results that are not the book's, only ``sweep`` is
     computed. A difference is no error: see :attr:`Report.passed`.
     """
-    specs.check_int("verify: n", n)
+    n = specs.check_int("verify: n", n)
     if minutes is not None:
         specs.check_real("verify: minutes", minutes, 0, 1e6, "a number from 0 to a million")
     files = [file for path in paths for file in files_at(path)]

@@ -183,9 +183,13 @@ class ElasticSDE(Spec):
     """
 
     CHECKS: ClassVar = {
+        "n_classes": specs.whole(2),
+        "n_features": specs.whole(1),
         "noise": specs.not_negative(),
         "label_mixing": specs.between(0, np.nextafter(1, 2), "between 0 and 1 (a fraction of labels)"),
     }
+
+    SINGLE: ClassVar = ("n_classes", "n_features")
 
     intra: Effect = 1.0
     inter: Effect = 0.0
@@ -197,7 +201,7 @@ class ElasticSDE(Spec):
     label_mixing: Number = 0.0
 
     def __post_init__(self) -> None:
-        specs.check_int("ElasticSDE.n_classes", self.n_classes, 2)
+        super().__post_init__()
         if isinstance(self.structure, str):
             self.check("structure", self.structure in STRUCTURES, f"one of {STRUCTURES} or an array")
         else:
@@ -205,8 +209,6 @@ class ElasticSDE(Spec):
         if self.n_features is None:
             object.__setattr__(self, "n_features", self._features_of_structure())
         k, p = self.n_classes, self.n_features
-        assert p is not None
-        specs.check_int("ElasticSDE.n_features", p)
         if self._named("logits"):
             self.check("n_features", p == k, f"n_classes = {k} in the logits structure (one logit per class)")
         if not isinstance(self.structure, str):
@@ -221,7 +223,6 @@ class ElasticSDE(Spec):
                 t = np.asarray(value["time"], float)
                 rises = len(t) > 1 and bool(np.all(np.diff(t) > 0))
                 self.check(field, rises, "tabulated at two or more rising times")
-        super().__post_init__()
         if self.class_weights is not None:
             allowed = f"{k} positive numbers that add up to 1"
             self._check_table("class_weights", (k,), allowed, lambda w: (w > 0).all() and abs(w.sum() - 1) < 1e-9)

@@ -71,6 +71,7 @@ def simulate(
     """
     began = time.perf_counter()
     t, x0, first, streams = beginnings("simulate", model, times, start, n_samples, n_runs, start_spread, seed)
+    n_runs, _, n_samples, _ = first.shape
     known = isinstance(mean, str) and mean in ("samples", "infinite")
     specs.check("simulate: mean", mean, known, "'samples' or 'infinite'")
     grid = model.grid()
@@ -170,6 +171,7 @@ def train_discrete(
     """
     began = time.perf_counter()
     t, x0, first, streams = beginnings("train_discrete", model, times, start, n_samples, n_runs, start_spread, seed)
+    n_runs, _, n_samples, _ = first.shape
     step = specs.check_real("train_discrete: step", step, np.nextafter(0, 1), allowed="positive and finite")
     number = specs.check_steps("train_discrete: step", step, float(t[-1]) / step)
     specs.check_memory("train_discrete: step", step, 1.0 * number * (model.grid().n * (2 + n_runs / 8) + 1))

@@ -72,7 +72,7 @@ def mean_solution(model: ElasticSDE, times: Any, start: Any) -> xr.Dataset:
     True
     """
     began = time.perf_counter()
-    t, x0 = checked_times(times), checked_start(model, start)
+    t, x0 = checked_times("mean_solution", times), checked_start("mean_solution", model, start)
     grid = model.grid()
     if has_closed_form(model):
         values = (_isotropic if model.isotropic else _logits)(model, grid, t, x0)
@@ -227,19 +227,20 @@ def _root(cov: np.ndarray) -> np.ndarray:
     return (vectors * np.sqrt(np.maximum(values, 0))[:, None, :]) @ vectors.swapaxes(-1, -2)
 
 
-def checked_times(times: Any) -> np.ndarray:
-    t = np.atleast_1d(specs.check_array("times", times, "finite, rising and from 0 on"))
-    if t.ndim != 1 or t.size == 0 or not np.isfinite(t).all() or t[0] < 0 or np.any(np.diff(t) <= 0):
-        raise ValueError(f"times = {np.asarray(times).tolist()!r}: must be finite, rising and from 0 on")
+def checked_times(caller: str, times: Any) -> np.ndarray:
+    what, allowed = f"{caller}: times", "finite, rising and from 0 on"
+    t = np.atleast_1d(specs.check_array(what, times, allowed))
+    ok = t.ndim == 1 and t.size > 0 and np.isfinite(t).all() and t[0] >= 0 and np.all(np.diff(t) > 0)
+    specs.check(what, times, ok, allowed)
     return t
 
 
-def checked_start(model: ElasticSDE, start: Any) -> np.ndarray:
-    specs.check_type("model", model, ElasticSDE)
-    x = specs.check_array("start", start)
+def checked_start(caller: str, model: ElasticSDE, start: Any) -> np.ndarray:
+    specs.check_type(f"{caller}: model", model, ElasticSDE)
+    x = specs.check_array(f"{caller}: start", start)
     if x.shape != (model.n_classes, model.n_features) or not np.isfinite(x).all():
         raise ValueError(
-            f"start has shape {x.shape}: give one finite mean per class and feature, "
+            f"{caller}: start has shape {x.shape}: give one finite mean per class and feature, "
             f"({model.n_classes}, {model.n_features})"
         )
     return x
@@ -249,7 +250,7 @@ def beginnings(
     caller: str, model: ElasticSDE, times: Any, start: Any, n_samples: int, n_runs: int, start_spread: float, seed: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[Stream]]:
     """Times, class means (K, p) and samples (run, K, n, p) at t = 0, and every run's random numbers, all checked."""
-    t, x0 = checked_times(times), checked_start(model, start)
+    t, x0 = checked_times(caller, times), checked_start(caller, model, start)
     least = {"n_samples": 1, "n_runs": 1, "seed": 0}
     given = {"n_samples": n_samples, "n_runs": n_runs, "seed": seed}
     n_samples, n_runs, seed = (specs.check_int(f"{caller}: {name}", given[name], least[name]) for name in given)
@@ -270,7 +271,9 @@ def to_dataset(
     spec = json.dumps(encode({**model.to_json(), **(setting or {})}))
     words = ATTRS | {name: (*ATTRS[name], *axes) for name, (_, *axes) in variables.items()}
     rows = {name: values for name, (values, *_) in variables.items()}
-    attrs = attributes(spec=spec, seed=seed, wall_seconds=time.perf_counter() - began)
+    attrs = attributes(
+        spec=spec, seed=seed if isinstance(seed, str) else int(seed), wall_seconds=time.perf_counter() - began
+    )
     made = labelled(grid, rows, words, {"time": times}, attrs)
     counted = ("run", "class", "sample", "feature")
     return with_attrs(made.assign_coords({d: np.arange(n) for d, n in made.sizes.items() if d in counted}), ATTRS)
@@ -384,7 +387,7 @@ def mean_over_noise(model: ElasticSDE, times: Any, distance: float = 1.0, start_
     specs.check_real("mean_over_noise: start_spread", start_spread, 0, 1e150, allowed="a number from 0 to 1e150")
     if not model.isotropic or not model.symmetric:
         raise ValueError("mean_over_noise: needs structure='isotropic' and classes that are all alike")
-    t, grid = checked_times(times), model.grid()
+    t, grid = checked_times("mean_over_noise", times), model.grid()
     growth, _ = mode_exponents(model, grid, t)
     width = np.sqrt(start_spread**2 + np.asarray(grid.flat["noise"], float)[:, None] ** 2 * t)
     if not width.all():
@@ -420,7 +423,7 @@ def critical_strength(n_classes: int, label_noise: Number = 0.0) -> Any:
     >>> critical_strength(3), critical_strength(3, 0.5), critical_strength(3, 2 / 3)
     (1.5, 6.0, inf)
     """
-    specs.check_int("critical_strength: n_classes", n_classes, 2, 2**53)
+    n_classes = specs.check_int("critical_strength: n_classes", n_classes, 2, 2**53)
     specs.check_each("critical_strength.label_noise", label_noise, specs.between())
     kept = 1 - label_noise * n_classes / (n_classes - 1)
     if isinstance(kept, xr.DataArray):

@@ -44,8 +44,8 @@ class Chain(Spec):
 
     Parameters
     ----------
-    n_blocks : int
-        L ≥ 1. The one parameter that cannot be a labelled array: it is the shape of the result.
+    n_blocks : int or DataArray
+        L ≥ 1. In a result with chains of several lengths the shorter ones end in nan.
     stiffness : number or DataArray
         k > 0 of every spring.
     target : number or DataArray
@@ -72,11 +72,12 @@ class Chain(Spec):
     """
 
     CHECKS: ClassVar = {
+        "n_blocks": specs.whole(1, 65536),
         "stiffness": specs.positive(), "target": specs.positive(), "damping": specs.positive(),
         "friction_right": MAGNITUDE, "friction_left": MAGNITUDE, "noise": MAGNITUDE, "noise_bar": MAGNITUDE,
     }  # fmt: skip
 
-    n_blocks: int = 7
+    n_blocks: int | xr.DataArray = 7
     stiffness: Number = 1.0
     target: Number = 1.0
     friction_right: Number = 0.0
@@ -86,9 +87,6 @@ class Chain(Spec):
     damping: Number = 1.0
 
     def __post_init__(self) -> None:
-        if isinstance(self.n_blocks, xr.DataArray):
-            self.check("n_blocks", False, "one whole number: simulate chains of different lengths in separate calls")
-        specs.check_int("Chain.n_blocks", self.n_blocks, 1, 65536)
         if (self.noise is None) == (self.noise_bar is None):
             both = "neither" if self.noise is None else "both"
             raise ValueError(
@@ -174,14 +172,15 @@ def equilibrium(chain: Chain) -> xr.Dataset:
     3
     """
     specs.check_type("equilibrium: chain", chain, Chain)
-    k, y, mu = (xr.DataArray(v) for v in (chain.stiffness, chain.target, chain.friction_right))
-    block = xr.DataArray(np.arange(chain.n_blocks + 2), dims="block")
-    count = xr.DataArray(np.arange(chain.n_blocks + 1), dims="n_moving")  # a name that no label of the chain has
+    fields = chain.stiffness, chain.target, chain.friction_right, chain.n_blocks
+    k, y, mu, length = (xr.DataArray(v) for v in fields)
+    block = xr.DataArray(np.arange(int(length.max()) + 2), dims="block")
+    count = block[:-1].rename(block="n_moving")  # a name that no label of the chain has
     # Strict inequality, so that a block exactly at its threshold counts as stuck: both give the same positions.
-    n = ((count * (count + 1) / 2 * mu < k * y) * count).max("n_moving")
+    n = ((count * (count + 1) / 2 * mu < k * y) * count).where(count <= length, 0).max("n_moving")
     a = (y - n * (n + 1) / 2 * mu / k) / (n + 1)
-    moved = np.maximum(block - (chain.n_blocks - n), 0)  # number of stretched springs left of each block
-    position = moved * a + moved * (moved - 1) / 2 * mu / k
+    moved = np.maximum(block - (length - n), 0)  # number of stretched springs left of each block
+    position = (moved * a + moved * (moved - 1) / 2 * mu / k).where(block <= length + 1)
     position = position.assign_coords(block=block)
     result = xr.Dataset({"position": position, "load_curve": y - position, "n_moving": n})
     return with_attrs(result.transpose(..., "block"), ATTRS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any, Literal
 
@@ -86,26 +87,33 @@ def simulate(
     array([[0.5 ],
            [0.34]])
     """
+    n_runs = specs.check_int("simulate: n_runs", n_runs)
     grid, steps = _prepare(chain, t_end, dt, order, n_runs, truncation, noise_decay, record)
     dt, seed = float(dt), specs.check_int("simulate: seed", seed, 0)
     specs.check_bool("simulate: shared_noise", shared_noise)
-    x0 = np.zeros(chain.n_blocks) if start is None else specs.check_array("simulate: start", start)
-    if x0.shape != (chain.n_blocks,) or not np.isfinite(x0).all():
-        raise ValueError(f"simulate: start has shape {x0.shape}: give {chain.n_blocks} finite positions, one per block")
+    starts = {n: np.zeros(n) if start is None else specs.check_array("simulate: start", start) for n in _lengths(grid)}
+    for n, x0 in starts.items():
+        if x0.shape != (n,) or not np.isfinite(x0).all():
+            raise ValueError(f"simulate: start has shape {x0.shape}: give {n} finite positions, one per block")
     began = time.perf_counter()
     keys = np.array([Stream.of("spring_block", seed, r).key for r in range(n_runs)], np.uint64)
     bound = None if truncation is None or truncation > kernels.LARGEST else float(truncation)
-    numbers = {k: np.repeat(v, n_runs) for k, v in _arrays(grid, dt).items()}
-    x = _run_on_cores(ORDERS[order], steps, x0, np.tile(keys, grid.n), dt, shared_noise, bound, numbers)
-    x = x.reshape(len(steps), grid.n, n_runs, chain.n_blocks + 2).transpose(1, 2, 0, 3)
+
+    def run(n: int, p: dict[str, np.ndarray]) -> np.ndarray:
+        numbers = {name: np.repeat(values, n_runs) for name, values in p.items()}
+        every = np.tile(keys, len(p["target"]))
+        x = _run_on_cores(ORDERS[order], steps, starts[n], every, dt, shared_noise, bound, numbers)
+        return x.reshape(len(steps), -1, n_runs, n + 2).transpose(1, 2, 0, 3)
+
     setting = {
         "t_end": t_end, "dt": dt, "order": order, "n_runs": n_runs, "shared_noise": shared_noise,
-        "truncation": truncation, "noise_decay": noise_decay, "start": x0.tolist(),
+        "truncation": truncation, "noise_decay": noise_decay, "start": starts[max(starts)].tolist(),
     }  # fmt: skip
-    result = _dataset(chain, grid, x, steps * dt, setting, began, seed=seed)
+    result = _dataset(chain, grid, run, dt, steps, setting, began, seed=seed)
     return result if record is not None else result.isel(time=0, drop=True)
 
 
+@specs.in_name_of("averaged", "simulate")
 def averaged(chain: Chain, t_end: float, dt: float = 0.01, record: Any = None) -> xr.Dataset:
     """The noise-averaged first-order chain, x'_ℓ = E σ(k(Lx)_ℓ + ε̄ζ), with ε̄ that of a step ``dt``.
 
@@ -136,26 +144,29 @@ def averaged(chain: Chain, t_end: float, dt: float = 0.01, record: Any = None) -
     """
     grid, steps = _prepare(chain, t_end, dt, "first", 1, None, 0.0, record)
     dt, began = float(dt), time.perf_counter()
-    p = _arrays(grid, dt)
-    x = np.zeros((grid.n, chain.n_blocks + 2))
-    x[:, -1] = p["target"]
-    k, right, left, bar = (p[name][:, None] for name in ("stiffness", "right", "left", "bar"))
 
-    def velocity(x: np.ndarray) -> np.ndarray:
-        v = np.zeros_like(x)
-        force = k * (x[:, 2:] - 2 * x[:, 1:-1] + x[:, :-2])
-        v[:, 1:-1] = averaged_friction_force(force, right, left, bar)
-        return v
+    def run(n: int, p: dict[str, np.ndarray]) -> np.ndarray:
+        k, right, left, bar = (p[name][:, None] for name in ("stiffness", "right", "left", "bar"))
+        x = np.zeros((len(k), n + 2))
+        x[:, -1] = p["target"]
 
-    out = np.empty((grid.n, 1, len(steps), chain.n_blocks + 2))
-    for s in tqdm(range(steps[-1] + 1), disable=None, leave=False):
-        out[:, 0, steps == s] = x[:, None]
-        a = velocity(x)
-        b = velocity(x + dt / 2 * a)
-        c = velocity(x + dt / 2 * b)
-        x = x + dt / 6 * (a + 2 * b + 2 * c + velocity(x + dt * c))
+        def velocity(x: np.ndarray) -> np.ndarray:
+            v = np.zeros_like(x)
+            force = k * (x[:, 2:] - 2 * x[:, 1:-1] + x[:, :-2])
+            v[:, 1:-1] = averaged_friction_force(force, right, left, bar)
+            return v
+
+        out = np.empty((len(k), 1, len(steps), n + 2))
+        for s in tqdm(range(steps[-1] + 1), disable=None, leave=False):
+            out[:, 0, steps == s] = x[:, None]
+            a = velocity(x)
+            b = velocity(x + dt / 2 * a)
+            c = velocity(x + dt / 2 * b)
+            x = x + dt / 6 * (a + 2 * b + 2 * c + velocity(x + dt * c))
+        return out
+
     setting = {"t_end": t_end, "dt": dt, "averaged": True}
-    result = _dataset(chain, grid, out, steps * dt, setting, began, seed="none").isel(run=0, drop=True)
+    result = _dataset(chain, grid, run, dt, steps, setting, began, seed="none").isel(run=0, drop=True)
     return result if record is not None else result.isel(time=0, drop=True)
 
 
@@ -167,13 +178,13 @@ def _prepare(
     specs.check("simulate: order", order, known, f"one of {sorted(ORDERS)}")
     dt = specs.check_real("simulate: dt", dt, np.nextafter(0, 1), allowed="positive and finite")
     t_end = specs.check_real("simulate: t_end", t_end, dt, allowed="finite and at least one step dt")
-    n_runs = specs.check_int("simulate: n_runs", n_runs)
-    specs.check_memory("simulate: n_runs", n_runs, n_runs * (chain.n_blocks + 2))
     bound = truncation is None or (specs.is_real(truncation) and truncation >= LEAST_TRUNCATION)
     allowed = f"at least {LEAST_TRUNCATION} standard deviations (numbers beyond it are drawn anew), or None"
     specs.check("simulate: truncation", truncation, bound, allowed)
     specs.check_each("simulate: noise_decay", decay, specs.not_negative("zero or positive, and finite"))
     grid = chain.grid(noise_decay=decay)
+    numbers = n_runs * int((grid.flat["n_blocks"] + 2).sum())
+    specs.check_memory("simulate: n_runs", n_runs, numbers)
     limit, where = stability_bound(chain, order)
     stable = f"at most {limit:.6g}, beyond which the {order}-order steps are unstable ({where})"
     specs.check("simulate: dt", dt, dt <= limit, stable)
@@ -184,7 +195,7 @@ def _prepare(
     ok = times.ndim == 1 and times.size > 0 and bool(np.all((times >= 0) & (times <= t_end * (1 + 1e-12))))
     specs.check("simulate: record", record, ok, f"times between 0 and t_end = {t_end}")
     steps = np.unique(np.rint(times / dt).astype(np.int64))
-    specs.check_memory("simulate: n_runs", n_runs, n_runs * grid.n * len(steps) * (chain.n_blocks + 2))
+    specs.check_memory("simulate: n_runs", n_runs, numbers * len(steps))
     return grid, steps
 
 
@@ -195,7 +206,7 @@ def stability_bound(chain: Chain, order: str) -> tuple[float, str]:
     (−γ + √(γ² + 4ω²))/ω², where a mode's growth factor leaves the unit circle. Friction only takes energy out.
     """
     flat = chain.grid().flat
-    stiffest = flat["stiffness"] * (2 + 2 * np.cos(np.pi / (chain.n_blocks + 1)))
+    stiffest = flat["stiffness"] * (2 + 2 * np.cos(np.pi / (flat["n_blocks"] + 1)))
     if order == "first":
         return float(np.min(2 / stiffest)), "2/ω², ω² = stiffness · (2 + 2 cos(π/(n_blocks+1)))"
     g = flat["damping"]
@@ -216,18 +227,27 @@ def _arrays(grid: ParameterGrid, dt: float) -> dict[str, np.ndarray]:
     }
 
 
+def _lengths(grid: ParameterGrid) -> list[int]:
+    return sorted({int(n) for n in grid.flat["n_blocks"]})
+
+
 def _dataset(
-    chain: Chain, grid: ParameterGrid, x: np.ndarray, times: np.ndarray, setting: dict[str, Any], began: float,
-    **origin: Any,
+    chain: Chain, grid: ParameterGrid, run: Callable[[int, dict[str, np.ndarray]], np.ndarray], dt: float,
+    steps: np.ndarray, setting: dict[str, Any], began: float, **origin: Any,
 ) -> xr.Dataset:  # fmt: skip
-    x = np.ascontiguousarray(x)
-    k, y = (np.asarray(grid.flat[name], float)[:, None, None] for name in ("stiffness", "target"))
-    load = y[..., None] - x
-    rows = {
-        "position": x, "load_curve": load, "force": k * load[..., -2],
-        "elastic_energy": 0.5 * k * (np.diff(x) ** 2).sum(-1),
-    }  # fmt: skip
-    coords = {"run": np.arange(x.shape[1]), "time": times, "block": np.arange(x.shape[-1])}
+    """The result; ``run`` makes positions, (members, runs, times, L + 2), of the members of one length L."""
+    p, rows = _arrays(grid, dt), [dict[str, np.ndarray]()] * grid.n
+    for n in _lengths(grid):
+        members = np.flatnonzero(grid.flat["n_blocks"] == n)
+        here = {name: values[members] for name, values in p.items()}
+        x = np.ascontiguousarray(run(n, here))
+        k, y = (here[name][:, None, None] for name in ("stiffness", "target"))
+        load = y[..., None] - x
+        force, energy = k * load[..., -2], 0.5 * k * (np.diff(x) ** 2).sum(-1)
+        for i, of in zip(members, zip(x, load, force, energy, strict=True), strict=True):
+            rows[i] = dict(zip(ATTRS, of, strict=False))
+    n_runs, blocks = x.shape[1], np.arange(n + 2)
+    coords = {"run": np.arange(n_runs), "time": steps * dt, "block": blocks}
     spec = json.dumps(encode({**chain.to_json(), **setting}))
     return labelled(
         grid, rows, ATTRS, coords, attributes(spec=spec, wall_seconds=time.perf_counter() - began, **origin)

@@ -13,6 +13,7 @@ import pickle
 import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -22,8 +23,9 @@ import torch
 from torch import nn
 from torch.func import functional_call, stack_module_state, vmap
 
+from deepmech.core import specs
 from deepmech.core.random import BatchedStream, Stream
-from deepmech.metrics.layers import LayerRecorder, Pass, Selection, keep_features, select_layers
+from deepmech.metrics.layers import LayerRecorder, Pass, Selection, keep_features, logits, select_layers
 from deepmech.trainers.modules import GENERATORS, Dropout, LeakyReLU, Network, build_network, draw_from, dropouts
 from deepmech.trainers.rules import LOSSES, OPTIMIZERS, Loss
 from deepmech.trainers.run import check_cancelled
@@ -51,6 +53,8 @@ def check_module(module: nn.Module, x: torch.Tensor, n_classes: int) -> None:
         try:
             with GENERATORS:
                 output = one(x.clone())
+            with suppress(ValueError):  # which of several parts is meant is not said: refused below
+                output = logits(output, n_classes)[0]
         except (RuntimeError, IndexError, TypeError, ValueError) as error:
             message = str(error).strip().splitlines() or [type(error).__name__]
             if message[0].startswith("train: "):
@@ -154,6 +158,7 @@ class ModuleEnsemble:
         flat = [parameters[k].detach().permute(0, *(1 + d for d in order)) for k, order in self._order.items()]
         self._shapes = [p.shape[1:] for p in flat]
         self.rows = torch.cat([p.flatten(1) for p in flat], 1)
+        self.n_classes = 0  # by which the logits are known among several outputs
         #: The numbers of the networks' seeds, and, while they run, those that run now: for their masks.
         self.which = torch.zeros(len(modules), dtype=torch.int64, device=device)
         self.now = self.which[0]
@@ -181,7 +186,7 @@ class ModuleEnsemble:
             parameters: Tensors, buffers: Tensors, x: torch.Tensor, which: torch.Tensor
         ) -> tuple[torch.Tensor, Tensors]:
             state, self.now = {**parameters, **buffers}, which
-            output = functional_call(self.module, state, (x,))
+            output, _ = logits(functional_call(self.module, state, (x,)), self.n_classes)
             # Changes in place are seen outside; what a module puts in a buffer's place is not.
             return output, {k: state[k] for k, v in buffers.items() if state[k] is not v}
 
@@ -291,6 +296,7 @@ class TorchEnsemble:
             if 1 in (size, n % size):
                 check_module(modules[0], shared["x"][:1], shared["n_classes"])
         self.ensemble = ModuleEnsemble(modules, self.dtype, self.device)
+        self.ensemble.n_classes = shared["n_classes"]
         self.loss, self.optimizer = LOSSES[str(first.loss)], OPTIMIZERS[str(first.optimizer)]
         # Members with the same seed see the same numbers: they are drawn once for each seed.
         keys = [m.stream.key for m in members]
@@ -335,6 +341,7 @@ class TorchEnsemble:
         return (total / n).cpu().numpy()
 
     @torch.no_grad()
+    @specs.in_name_of("train", "load_curve")
     def features(self, x: np.ndarray, member: int = 0) -> tuple[Any, torch.Tensor]:
         """Evaluation mode, one member: what its layers return, each (n, numbers), and the output.
 
@@ -355,7 +362,7 @@ class TorchEnsemble:
         seen: dict[str, torch.Tensor] = {}
         with LayerRecorder(module, self.chosen) as probed:
             output = probed.run(inputs, len(inputs), lambda: module(inputs.clone()), keep_features(seen))
-        return {name: seen[name] for name in self.chosen.names}, output
+        return {name: seen[name] for name in self.chosen.names}, logits(output, self.shared["n_classes"])[0]
 
     def model(self, member: int = 0) -> nn.Module:
         """One member as a module of its own, in evaluation mode; its masks come from torch's generator from now on."""

@@ -118,6 +118,7 @@ def as_published(which: str, **changed: Any) -> Sweep:
     drawn: dict[str, Any] = {"per_class": 2000, "validation": (500,), "replacement": True, "draws": 10}
     wrong: dict[str, Any] = {"label_error": LABEL_ERRORS}
     sizes: dict[str, Any] = {"per_class": SAMPLE_SIZES, "first_seed": (0, 1000), "n_checks": 1}
+    sets: dict[str, Any] = {"first_seed": range(2000, 2400, 50), "n_trials": 50, "n_checks": 1}
     long: dict[str, Any] = {"iterations": 100_000, "thin": 200, "coarse": 2000, "n_trials": 20}
     options: dict[str, dict[str, Any]] = {
         # Without wrong labels, 3,000 samples per class: Figs. 1, 3, 5, D.1, D.7 to D.10.
@@ -137,6 +138,9 @@ def as_published(which: str, **changed: Any) -> Sweep:
         "cifar-program": jpeg | drawn,
         "cifar-program-2": jpeg | drawn | {"n_classes": 2},
         "cifar-sizes": jpeg | sizes | {"thin": 60, "coarse": 600, "n_trials": 50},
+        # Eight sets of trials that share no seed, of each size, and of photographs as in Fig. 3.
+        "sets": sizes | sets | {"validation": VALIDATION_SIZES, "coarse": 1000},
+        "cifar-sets": jpeg | sets | {"thin": 60, "coarse": 3000},
         # Ten times as many iterations, as the text says.
         "geomnist-long": long | {"per_class": 3000},
         "corruption-long": long | wrong | {"n_trials": 30, "draws": 5},

@@ -14,8 +14,9 @@ from deepmech.metrics.separation import debiased
 from deepmech.sweeps import to_records
 from deepmech_book.sweeps.policy import verification_policy
 
-LAWS = ("normal", "heavy tails", "unequal classes")
-"""Of the features; heavy tails are Student's with three degrees of freedom, which have no fourth moment."""
+LAWS = ("normal", "heavy tails", "unequal classes", "a scale a sample", "multivariate tails")
+"""Of the features; heavy tails are Student's with three degrees of freedom, which have no fourth moment, of each
+feature by itself or of all of a sample at once; a scale a sample is lognormal, its logarithm of spread 1/2."""
 SAMPLES = (50, 200, 1000)
 POPULATIONS: dict[str, tuple[str, int, int, int]] = {
     **{f"{law}, {n} samples": (law, 10, n, 50) for law in LAWS for n in SAMPLES},
@@ -61,9 +62,12 @@ def features(
     share = np.bincount(labels, minlength=classes) / n
     means = _means(stream, share, truth, width)
     if law == "heavy tails":
-        noise = scipy.stats.t.ppf(stream.uniform("noise", 0, (n, width)), 3) / np.sqrt(3)
-    else:
-        noise = stream.normal("noise", 0, (n, width))
+        return means[labels] + scipy.stats.t.ppf(stream.uniform("noise", 0, (n, width)), 3) / np.sqrt(3), labels
+    noise = stream.normal("noise", 0, (n, width))
+    if law == "a scale a sample":
+        noise *= np.exp(stream.normal("scale", 0, (n, 1)) / 2 - 1 / 4)  # of mean square 1
+    elif law == "multivariate tails":
+        noise /= np.sqrt(scipy.stats.chi2.ppf(stream.uniform("scale", 0, (n, 1)), 3))
     return means[labels] + noise, labels
 
 

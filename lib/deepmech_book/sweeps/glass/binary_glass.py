@@ -45,7 +45,7 @@ class BinaryGlass(Spec):
     friction: float = 1.0
 
     def __post_init__(self) -> None:
-        specs.check_int("BinaryGlass.n_particles", self.n_particles)
+        object.__setattr__(self, "n_particles", specs.check_int("BinaryGlass.n_particles", self.n_particles))
         for field in ("density", "time_step", "friction"):
             specs.check_real(f"BinaryGlass.{field}", getattr(self, field), allowed="one finite number")
         self.check("density", self.density > 0, "> 0")

@@ -30,7 +30,7 @@ def orthonormal(n: int = 100, seed: int = 0) -> Data:
     x = np.linalg.qr(stream.normal("samples", 0, (n, n)))[0].astype(np.float32)
     y = (stream.uniform("labels", 0, n) < 0.5).astype(np.int64)
     note = f"{n} random orthonormal vectors with random binary labels."
-    return Data("orthonormal", x, y, x, y, 2, f"orthonormal-{n}-{seed}", note, (n,))
+    return Data(x, y, x, y, 2, (n,), f"orthonormal-{n}-{seed}", "orthonormal", note)
 
 
 def train_linear(

@@ -1,0 +1,127 @@
+"""The toys of the pages: what :data:`.toy.toy_page` is given there, from arrays that the page has."""
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from deepmech.core.labels import over
+from deepmech.metrics.curvature import curvature
+from deepmech.plots.style import format_number, temperatures
+from deepmech.simulators.spring_block import Chain, equilibrium, simulate
+from deepmech_book.glass import forecast, phases, superposition
+from deepmech_book.sweeps.glass.walks import FINE_WINDOW
+
+
+def stacked(curves: dict[str, xr.DataArray], stop: str, along: str) -> xr.DataArray:
+    """Curves by name as one array, over the slider's dimension, the name, and along a curve."""
+    plain = [one.reset_coords(drop=True) for one in xr.broadcast(*curves.values())]
+    whole = xr.concat(plain, xr.Variable("curve", list(curves)), coords="minimal")
+    return whole.transpose(stop, "curve", along)
+
+
+def creeping(right: float = 0.1, left: float = 0.2, n_runs: int = 8) -> dict[str, Any]:
+    """A clock: chains under strong and weak noise, between rest without noise and the balance of both frictions."""
+    chain: dict[str, Any] = {"friction_right": right, "friction_left": left}
+    times = np.unique(np.geomspace(10, 1e4, 31).round(-1))
+    bars = over("noise_bar", [0.3, 0.05])
+    run = simulate(Chain(**chain, noise_bar=bars), times[-1], dt=0.1, n_runs=n_runs, record=times)
+    strong, weak = run["load_curve"].mean("run").transpose("noise_bar", "time", "block")
+    rest, block = 1 - equilibrium(Chain(**chain, noise=0.0))["position"], run["block"]
+    end = 1 - block / block[-1] + (right - left) / 4 * block * (block[-1] - block)
+    bends = [curvature(load, dim="block").values for load in (rest, end, strong, weak)]
+    ways = [100 * np.clip((bends[0] - bend) / (bends[0] - bends[1]), 0, 1) for bend in bends[2:]]
+    says = [
+        f"At t = {t:,.0f} strong noise has brought the chain {far:.0f} % of the way from rest without noise to the "
+        f"balance of frictions, weak noise {near:.0f} %."
+        f"{' Weak noise leads to the same end; it only takes longer.' if near > 95 else ''}"
+        for t, far, near in zip(times, *ways, strict=True)
+    ]
+    curves = {"strong noise": strong, "weak noise": weak, "rest without noise": rest, "balance of frictions": end}
+    looks = {"weak noise": "#d95f02", "rest without noise": "chord", "balance of frictions": "free"}
+    return {"curves": stacked(curves, "time", "block"), "says": says, "looks": looks, "y": "load"}
+
+
+def rescaled(run: xr.Dataset) -> dict[str, Any]:
+    """A switch: overlaps of networks and of free walks over time in steps, and over t/τ₉₀."""
+    warm = run.sel(temperature=[t for t in superposition.lay(phases.overlaps(run))[1] if t > 0])
+    table, named = phases.times(warm), [f"T = {format_number(t)}" for t in warm.temperature.values]
+    overlap = phases.overlaps(warm).mean("seed"), phases.free_overlaps(warm).mean("seed")
+    flat, tau = (
+        xr.concat([one.drop_vars("temperature") for one in both], "temperature", join="inner")
+        for both in (overlap, (table["tau"], table["free"]))
+    )
+    steps, unit = flat["time"].broadcast_like(flat), xr.Variable("unit of time", ["steps", "τ₉₀"])
+    curves = xr.concat([flat, flat], unit).transpose("unit of time", "temperature", "time")
+    return {
+        "curves": curves.assign_coords(temperature=[*named, *["free walks"] * len(named)]),
+        "places": xr.concat([steps, steps / tau], unit),
+        "says": [
+            f"In steps, the slowest of these networks take {float(table['tau'].max() / table['tau'].min()):,.0f} times "
+            "as long as the fastest until one weight in ten has left.",
+            "In units of each one's own τ₉₀ they fall on one curve until late. So do free walks (dashed): "
+            "they know no landscape.",
+        ],
+        "looks": dict(zip(named, temperatures(warm.temperature), strict=True)) | {"free walks": "free"},
+        "x": "time t (steps) | t/τ₉₀",
+    }
+
+
+def threshold(made: xr.Dataset) -> dict[str, Any]:
+    """A threshold: which cells of a diagram count as straight, and whether the best of them beats the best bent one."""
+    means = (
+        made[["curvature", "accuracy"]]
+        .mean("seed", skipna=False)
+        .stack(cell=("slope", ...))
+        .reset_index("cell", drop=True)
+    )
+    bend, right, b = means["curvature"], 100 * means["accuracy"], over("threshold", np.arange(0.01, 0.121, 0.005))
+    straight, bent = (right.where(side) for side in (abs(bend) <= b, abs(bend) > b))
+    best = [one.where(one == one.max("cell")) for one in (straight, bent)]
+    numbers = straight.count("cell"), straight.max("cell"), bent.max("cell")
+    says = [
+        f"Up to |c| = {at:.3f} cells count as straight: {n} of {right.size} do. The best of them gets {one:.2f} %, the "
+        f"best bent one {other:.2f} %: {'straight' if one > other else 'bent'} leads by {abs(one - other):.2f} points."
+        for at, n, one, other in zip(b.values, *(number.values for number in numbers), strict=True)
+    ]
+    curves = {"straight": straight, "bent": bent, "the best of each": best[0].fillna(best[1])}
+    return {
+        "curves": stacked(curves, "threshold", "cell"),
+        "places": bend,
+        "says": says,
+        "looks": {"straight": "points", "bent": "others", "the best of each": "now"},
+        "x": "signed curvature c",
+        "y": "test accuracy (%)",
+    }
+
+
+def leaving(run: xr.Dataset) -> dict[str, Any]:
+    """A clock: how many weights are still within the fine window, at every temperature, beside free walks."""
+    warm = run.sel(temperature=run.temperature > 0)
+    walks = phases.overlaps(warm, FINE_WINDOW).mean("seed").sel(time=slice(10, None))
+    free = phases.free_overlaps(warm, FINE_WINDOW).mean("seed").sel(time=walks.time)
+    ends = [warm.temperature.values.max(), warm.temperature.values.min()]
+    numbers = (100 * one.sel(temperature=end).values for one in (walks, free) for end in ends)
+    hottest, coldest = map(format_number, ends)
+    says = [
+        f"After {t:,} steps {hot:.0f} % of the hottest weights (T = {hottest}) are still in the window, and {cold:.0f} "
+        f"% of the coldest (T = {coldest}). Kicks alone would have left {free_hot:.0f} % and {free_cold:.0f} %."
+        for t, hot, cold, free_hot, free_cold in zip(walks.time.values, *numbers, strict=True)
+    ]
+    curves = stacked({"networks": walks, "free walks": free}, "time", "temperature")
+    return {"curves": curves, "says": says, "looks": {"free walks": "free"}, "at": len(says) // 2}
+
+
+def foretold(walked: xr.Dataset, said: xr.Dataset) -> dict[str, Any]:
+    """A temperature: overlaps as walked, as foretold from one look before, and of free walks."""
+    at, two = np.sort(walked.temperature.values), ("forecast", "free walk")
+    found = [forecast.drawn({"": walked}, at)[""], *(forecast.drawn({"": said}, at, kind=kind)[""] for kind in two)]
+    curves = dict(zip(("as walked", "foretold", "free walk"), found, strict=True))
+    end = found[0].time.values[-1]
+    says = [
+        f"At T = {format_number(t)}, after {end:,} steps, {did:.0f} % of the weights are still in the window. One look "
+        f"before had foretold {told:.0f} %; a free walk keeps {free:.0f} %."
+        for t, did, told, free in zip(at, *(100 * one.sel(time=end).values for one in found), strict=True)
+    ]
+    looks = {"as walked": "points", "free walk": "free"}
+    return {"curves": stacked(curves, "temperature", "time"), "says": says, "looks": looks}

@@ -1,0 +1,68 @@
+"""Toys inside arguments: what they show is the array's, what they say is true of it, on a page and in Jupyter."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+from explorer_pages import sent
+
+from deepmech.metrics.curvature import curvature
+from deepmech_book import explorers
+from deepmech_book.explorers import toys
+from deepmech_book.explorers.relaxation import phase_run
+
+PICKED = {
+    "curves": xr.DataArray(np.arange(12.0).reshape(2, 2, 3), {"t": [1, 2], "who": ["a", "b"]}, ("t", "who", "x")),
+    "says": ["first", "then"],
+    "looks": {"b": "points"},
+}
+
+
+def test_weak_noise_creeps_to_the_same_end() -> None:
+    made = toys.creeping()
+    way = made["curves"].sel(curve=["strong noise", "weak noise"])
+    off = abs(curvature(way, dim="block") - curvature(made["curves"].sel(curve="balance of frictions"), dim="block"))
+    assert (off.isel(time=-1) < 0.03).all() and (off.sel(curve="weak noise").sel(time=100) > 0.2).all()
+    told = ["only takes longer" in words for words in made["says"]]
+    assert told == sorted(told) and set(told) == {False, True}
+
+
+def test_free_walks_fall_on_one_curve_exactly() -> None:
+    made = toys.rescaled(phase_run("regularised mnist"))
+    free = made["curves"].sizes["temperature"] // 2
+    curves, places = (made[name].isel(temperature=slice(free, None)).values for name in ("curves", "places"))
+    seen = places[1].max(-1) > 3  # of cold walks the record sees the beginning alone
+    spread = [
+        np.ptp([np.interp(at, x, q) for x, q in zip(places[unit][seen], curves[unit][seen], strict=True)])
+        for unit, at in enumerate((1000.0, 2.0))
+    ]
+    assert seen.sum() > 2 and spread[0] > 0.3 and spread[1] < 0.01
+
+
+def test_the_threshold_says_who_leads() -> None:
+    bend, right = np.array([[-0.2, 0.06], [0.0, 0.03]]), np.array([[0.9, 0.95], [0.93, 0.94]])
+    dims = ("slope", "dropout", "seed")
+    made = toys.threshold(xr.Dataset({"curvature": (dims, bend[..., None]), "accuracy": (dims, right[..., None])}))
+    told = dict(zip(made["curves"].threshold.values.round(3).tolist(), made["says"], strict=True))
+    assert "2 of 4" in told[0.05] and told[0.05].endswith(
+        "94.00 %, the best bent one 95.00 %: bent leads by 1.00 points."
+    )
+    assert "3 of 4" in told[0.065] and told[0.065].endswith("straight leads by 5.00 points.")
+
+
+def test_a_slider_moves_through_the_array_by_keys_and_in_jupyter(visit: Any, jupyter: Any, tmp_path: Any) -> None:
+    path = tmp_path / "toy.html"
+    path.write_text(explorers.toy_page(**PICKED).document("toy"), encoding="utf-8")
+    one = explorers.ToyExplorer(**PICKED)
+    for page in (visit().open(path), jupyter(one)):
+        line = page.locator(".line.mean")
+        before = line.get_attribute("d")
+        assert page.inner_text(".told") == "first" and page.locator("circle").count() == 3
+        page.locator("input[name=at]").focus()
+        page.keyboard.press("ArrowRight")
+        assert page.inner_text(".told") == "then" and line.get_attribute("d") != before
+    assert sent(page) == {"at": 1}
+    for wrong, told in (({"says": ["one"]}, "1 sentences for 2 stops"), ({"at": 2}, "must lie between 0 and 1")):
+        with pytest.raises(ValueError, match=told):
+            explorers.toy_page(**PICKED | wrong)
