@@ -36,11 +36,11 @@ NULLS = ("free walk", "weight decay alone", "without curvature", "without drift"
 # --- how far forecasts of one phase are off
 
 
-def curve_errors(run, said, window=PAPER_WINDOW):
+def curve_errors(run, said):
     """Largest distance of each overlap from that of every kind of forecast, and from the mean of other networks."""
     others = leave_one_out(run.overlap, "seed").expand_dims(kind=["other networks"])
     both = xr.concat([said.overlap, others], "kind", join="inner", coords="minimal", compat="override")
-    return abs(run.overlap - both).isel(chi=window, drop=True).max("time")
+    return abs(run.overlap - both).isel(chi=PAPER_WINDOW, drop=True).max("time")
 
 
 def distances(run, said):
@@ -100,7 +100,8 @@ def table_of_errors(walked, foretold):
         said = foretold[phase].overlap.sel(seed=run.seed)
         known = xr.concat([said, of_decay_alone(run, said)], "kind", coords="minimal", compat="override")
         for window, name in names.items():
-            errors, floor = curve_errors(run, known.to_dataset(name="overlap"), window), sampling_floor(run, window)
+            only = [one.isel(chi=[window] * (PAPER_WINDOW + 1)) for one in (run, known.to_dataset(name="overlap"))]
+            errors, floor = curve_errors(*only), sampling_floor(run, window)
             for regime, at in regimes_of(run, window).items():
                 means = [float(errors.sel(kind=kind, temperature=at).mean()) for kind in NULLS]
                 columns[phase, name, regime] = [*means, float(floor.sel(temperature=at).mean())]
@@ -115,7 +116,7 @@ def of_decay_alone(run, said):
         return found
     rested = phases.waited_weights(run).sel(temperature=phases.coldest(run), seed=said.seed)
     rested, waits = rested.astype(float), said.waiting.values
-    well = QuadraticLandscape.around([decay], [[decay]])  # that of a weight of 1
+    well = QuadraticLandscape.around(np.array([decay]), np.array([[decay]]))  # that of a weight of 1
     for t, wait in product(said.temperature.values, waits):
         one = well.displacement(said.time, learning_rate=RATE, diffusion=diffusion(t), waited=wait, since=waits[0])
         for w in rested.transpose("seed", "weight"):
@@ -148,9 +149,9 @@ def sampling_floor(run, window, draws=200):
     return last.copy(data=np.interp(last, gone.mean(0), largest))
 
 
-def in_their_place(walked, foretold, kind="forecast"):
+def in_their_place(walked, foretold):
     """Walks whose overlaps, displacements and non-Gaussian parameters are those foretold, as long as their records."""
-    said = {p: one[["overlap", "msd", "alpha"]].sel(kind=kind, drop=True) for p, one in foretold.items()}
+    said = {p: one[["overlap", "msd", "alpha"]].sel(kind="forecast", drop=True) for p, one in foretold.items()}
     return {
         p: run.assign({n: one.where(np.isfinite(run[n])).transpose(*run[n].dims) for n, one in said[p].items()})
         for p, run in walked.items()
@@ -180,7 +181,10 @@ def of_forecasts(walked, foretold, glass):
     What a column satisfies, too, is no sign of more than that column knows.
     """
     nulls = {"C.3.one_step": glass.overlap, "C.5.no_plateau": glass.msd.mean("seed")}
-    each = {"walks": walked} | {what: in_their_place(walked, foretold, kind) for what, kind in COLUMNS.items()}
+    each = {"walks": walked}
+    for what, kind in COLUMNS.items():
+        only = {p: one.sel(kind=[kind]).assign_coords(kind=["forecast"]) for p, one in foretold.items()}
+        each[what] = in_their_place(walked, only)
     rows = {}
     for name in OF_WALKS:
         one, of_one_phase = registry.claim(name), name in ("C.2.cold_is_faster", "C.4.master_power")
