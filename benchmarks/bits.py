@@ -23,6 +23,7 @@ from deepmech.data import load
 from deepmech.metrics.interpret import leave_one_out
 from deepmech.metrics.load_curve import load_curve
 from deepmech.simulators import simulate
+from deepmech.simulators.elastic_sde import ElasticSDE, train_discrete
 from deepmech.simulators.spring_block import Chain
 from deepmech.trainers import (
     CNN,
@@ -74,6 +75,12 @@ def langevin(engine: str, steps: int, **fields: Any) -> xr.Dataset:
     waits = {"waiting": [0, steps // 3], "motility_times": [10]}
     walked = walk(dynamics, Preparation(sgd_steps=steps // 2), data, steps=steps, **waits, **how)
     return walked.merge(ready.rename({name: f"settled {name}" for name in ready.data_vars}))
+
+
+def elastic() -> xr.Dataset:
+    model = ElasticSDE(intra=over("intra", [1.0, 1.3]), inter=0.2, noise=0.3, n_classes=3, structure="logits")
+    start = STREAM.normal("start", 0, (3, 3))
+    return train_discrete(model, [0.2, 1.0], start, 0.01, n_samples=5, n_runs=2, start_spread=0.1)
 
 
 class Block(nn.Module):
@@ -144,6 +151,7 @@ CASES = {
     "chain": lambda: simulate(
         Chain(n_blocks=7, friction_right=over("mu", [0.0, 0.05]), friction_left=0.2, noise=0.1), t_end=20.0
     ),
+    "elastic": elastic,
     "langevin": lambda: langevin("compiled", 1000, temperature=over("temperature", [0.01, 0.1])),
     "langevin, batches": lambda: langevin("compiled", 1000, batch_size=64, regularisation=0.01, dtype="float64"),
     "langevin, torch": lambda: langevin("torch", 100, temperature=over("temperature", [0.01, 0.1])),

@@ -3,7 +3,7 @@
 ``python benchmarks/trainer_parts.py``: the kernels of the compiled engine on 2,560 samples of 100 units (float32, 10 %
 dropout), on one core, best of many calls. "Calls" is how often a step of the network of Fig. 1 of the spring-block
 paper makes each; bytes are those of the whole-batch arrays that a call reads and writes (scratch blocks stay in the
-nearest caches and are not counted).
+nearest caches and are not counted). What has 0 calls is beside them.
 """
 
 from __future__ import annotations
@@ -17,46 +17,47 @@ from timing import several
 
 from deepmech.core import provenance
 from deepmech.core.random import Stream
-from deepmech.trainers.engines.compiled import mlp
-from deepmech.trainers.engines.compiled import mlp as kernels
+from deepmech.trainers.engines.compiled import blocks, mlp
+from deepmech.trainers.engines.compiled.blocks import AS_IS, BLOCK, TRANSPOSED
 
-N, UNITS, BLOCK = 2560, 100, kernels.BLOCK
+N, UNITS = 2560, 100
 
 
 @njit
-def forward(h, lower, weight):
+def forward(h, a, weight):
     for i in range(0, len(h), BLOCK):
-        mlp.multiply(h[i : i + BLOCK], lower, lower.shape[1], 1, weight, UNITS, 0, lower[:0])
+        blocks.multiply(h[i : i + BLOCK], a, weight, AS_IS, a[:0])
 
 
 @njit
-def weights(n, gradient, lower, upper):
+def weights(n, gradient, a, dh):
     for _ in range(0, n, BLOCK):
-        mlp.multiply(gradient, lower, 1, lower.shape[1], upper, BLOCK, 1, lower[:0])
+        blocks.multiply(gradient, a, dh, TRANSPOSED, a[:0])
 
 
 @njit
-def activate(h, lower, c, one, zero, keep):
+def activate(h, a, c, mask, dropped, positive, negative):
     for i in range(0, len(h), BLOCK):
-        kernels.activate(h[i : i + BLOCK], lower, c, one, zero, keep, i, True)
+        blocks.activate(a, h[i : i + BLOCK], c, mask[i // 32 :], dropped, positive, negative)
 
 
 @njit
 def moments(n, block, s, sums):
     for i in range(0, n, BLOCK):
-        kernels.add_moments(block, i == 0, s, sums)
+        mlp.add_moments(block, i == 0, s, sums)
 
 
 @njit
-def derivative(d, h, c, one, zero, keep, s):
+def derivative(d, h, c, mask, dropped, positive, negative, s):
     for i in range(0, len(h), BLOCK):
-        kernels.derivative(d[i : i + BLOCK], h[i : i + BLOCK], c, one, zero, keep, i, True, s)
+        here = slice(i, i + BLOCK)
+        blocks.derivative(d[here], h[here], c, mask[i // 32 :], dropped, positive, negative, s)
 
 
 @njit
-def through_norm(d, h, upper, c):
+def through_norm(d, h, dh, c):
     for i in range(0, len(h), BLOCK):
-        kernels.norm_derivative(d[i : i + BLOCK], h[i : i + BLOCK], upper, c)
+        blocks.norm_derivative(dh, d[i : i + BLOCK], h[i : i + BLOCK], c)
 
 
 def main() -> None:
@@ -65,31 +66,33 @@ def main() -> None:
     T = np.float32
 
     def filled(rows: int) -> np.ndarray:
-        out = mlp.matrix(rows, UNITS, T)
+        out = blocks.matrix(rows, UNITS, T)
         out[:, :UNITS] = stream.normal("numbers", rows, (rows, UNITS))
         return out
 
-    h, d, lower, upper, weight = filled(N), filled(N), filled(BLOCK), filled(BLOCK), filled(UNITS)
+    h, d, a, dh, weight = filled(N), filled(N), filled(BLOCK), filled(BLOCK), filled(UNITS)
     c, s, sums = filled(5), filled(3), np.zeros((2, h.shape[1]))
     gradient, keep = np.zeros_like(weight), np.zeros((N // 32, h.shape[1]), np.uint32)
     words, key = np.zeros(2048 + N, np.uint32), (np.uint64(stream.key), 0, np.ones(1, np.uint64))
     drawn, units, drop = keep[None, None], np.array([UNITS]), 6554
-    cross_entropy, adam_step = (njit(f.py_func) for f in (kernels.cross_entropy, kernels.adam))
+    cross_entropy, adam_step = (njit(f.py_func) for f in (mlp.cross_entropy, mlp.adam))
     logits, bias, labels = np.zeros((N, 16), T), np.zeros(16, T), np.arange(N) % 10
     p, g, *adam = np.full((4, 7 * weight.size), T(1e-3))
     big, other = np.zeros(2 << 22, T), np.ones(2 << 22, T)
     whole = h.nbytes
-    a, b, out = torch.from_numpy(weight[:, :UNITS]), torch.randn(UNITS, N + 16)[:, :N], torch.empty(UNITS, N)
+    left, right, out = torch.from_numpy(weight[:, :UNITS]), torch.randn(UNITS, N + 16)[:, :N], torch.empty(UNITS, N)
     rows: list[tuple[str, Callable[[], object], int, int]] = [
-        ("torch.mm, forward", lambda: torch.mm(a, b, out=out), 0, 0),
-        ("torch.mm, weights", lambda: torch.mm(out, b.t()), 0, 0),
-        ("product, forward or back", lambda: forward(h, lower, weight), 13, whole),
-        ("product, weights", lambda: weights(N, gradient, lower, upper), 7, 0),
-        ("activate", lambda: activate(h, lower, c, T(1), T(0), keep), 13, whole),
-        ("moments", lambda: moments(N, lower, s, sums), 7, 0),
-        ("derivative", lambda: derivative(d, h, c, T(1), T(0.5), keep, s), 7, 3 * whole),
-        ("through norm", lambda: through_norm(d, h, upper, c), 7, 2 * whole),
-        ("dropout bits", lambda: kernels.masks(drawn, units, N, N, drop, *key, words), 7, keep.nbytes),
+        ("torch.mm, forward", lambda: torch.mm(left, right, out=out), 0, 0),
+        ("torch.mm, weights", lambda: torch.mm(out, right.t()), 0, 0),
+        ("product, forward or back", lambda: forward(h, a, weight), 13, whole),
+        ("product, weights", lambda: weights(N, gradient, a, dh), 7, 0),
+        ("activate", lambda: activate(h, a, c, keep, True, T(1), T(0)), 13, whole),
+        ("activate, no dropout", lambda: activate(h, a, c, keep, False, T(1), T(0)), 0, whole),
+        ("derivative, no dropout", lambda: derivative(d, h, c, keep, False, T(1), T(0.5), s), 0, 3 * whole),
+        ("moments", lambda: moments(N, a, s, sums), 7, 0),
+        ("derivative", lambda: derivative(d, h, c, keep, True, T(1), T(0.5), s), 7, 3 * whole),
+        ("through norm", lambda: through_norm(d, h, dh, c), 7, 2 * whole),
+        ("dropout bits", lambda: mlp.masks(drawn, units, N, N, drop, *key, words), 7, keep.nbytes),
         ("cross-entropy", lambda: cross_entropy(logits, 10, bias, labels, N), 1, 2 * logits.nbytes),
         ("Adam", lambda: adam_step(p, g, *adam, 1e-3, 5), 1, 7 * p.nbytes),
         ("copy of 32 MiB", lambda: np.copyto(big, other), 0, 2 * big.nbytes),

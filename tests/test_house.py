@@ -264,6 +264,7 @@ for house in (deepmech, deepmech_book):
     for module in pkgutil.walk_packages(house.__path__, house.__name__ + "."):
         # The build, the claims, what reads it and the live host of the explorers need the book's packages.
         needs = ("deepmech_book.build.", "deepmech_book.claims", "deepmech_book.explorers.widget")
+        needs += ("deepmech_book.explorers.toys",)  # of arrays of the chapters
         # So do chapters, which judge; their tables of experiments do not.
         book = pathlib.Path(deepmech_book.__path__[0])
         of = [path for chapter in {CHAPTERS!r} for path in (book / chapter).glob("[a-z]*.py")]

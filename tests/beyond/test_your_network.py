@@ -36,6 +36,7 @@ def test_debiased_numbers_lie_about_the_truth_and_plain_ones_about_the_soft_mini
 
 def test_coverage_is_ordered_by_law_and_number():
     names = [f"{law}, {n} samples" for law in LAWS for n in SAMPLES]
-    covered = xr.DataArray(np.arange(18.0).reshape(9, 2), {"population": names, "estimate": ["plain", "debiased"]})
+    numbers = np.arange(2.0 * len(names)).reshape(-1, 2)
+    covered = xr.DataArray(numbers, {"population": names, "estimate": ["plain", "debiased"]})
     found = your_network.by_law(xr.Dataset({"covered": covered.expand_dims(block=2)}))
     assert found.sel(law=LAWS[1], samples=SAMPLES[2], estimate="debiased").item() == 11

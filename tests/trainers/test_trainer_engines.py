@@ -85,7 +85,7 @@ class CompiledNetworks:
         if what.startswith("running"):
             return getattr(net, what)[layer, :size].copy()
         if fused.spec.batch_norm and (kind, what) == ("linear", "bias") and layer < fused.spec.depth - 1:
-            return net.unlearnt[layer + 1, :size].copy()  # biases that BatchNorm cancels: they stay as drawn
+            return net.frozen_bias[layer + 1, :size].copy()  # biases that BatchNorm cancels: they stay as drawn
         return fused.part(net, net.p, PARTS[kind, what], layer + (kind == "linear")).copy()
 
     def layers(self, i, x):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -181,18 +181,16 @@ def train_discrete(
     grid = model.grid()
     clock = np.arange(marks[-1]) * step
     rates = [np.ascontiguousarray(np.broadcast_to(r(clock), (grid.n, len(clock)))) for r, _ in model.rates(grid)]
-    mixing = np.cumsum(model.mixing(grid), axis=2)
+    mixing, classes = np.cumsum(model.mixing(grid), axis=2), np.cumsum(model.weights())
     noise = np.asarray(grid.flat["noise"], float) * np.sqrt(step)
     purposes = np.array([stream_id("drawn"), stream_id("discrete noise")], np.uint64)
-    blocks = model.blocks()
     out = np.empty((grid.n, n_runs, len(t), *first.shape[1:]))
     drawn = np.empty((grid.n, n_runs, len(clock)), np.int8)
     for i in range(grid.n):
+        law = Law(model.blocks(), rates[0][i], rates[1][i], classes, mixing[i], noise[i], step)
         for r, stream in enumerate(streams):
-            x = first[r].copy()
-            _run(x, x.reshape(-1), blocks, rates[0][i], rates[1][i], np.cumsum(model.weights()), mixing[i], noise[i],
-                 step, np.uint64(stream.key), purposes, marks, out[i, r].reshape(len(t), -1), drawn[i, r],
-                 np.empty(x.shape[2]), np.empty(x.shape[2]))  # fmt: skip
+            x, draws = first[r].flatten(), Draws(np.uint64(stream.key), purposes)
+            _run(x, law, draws, marks, out[i, r].reshape(len(t), -1), drawn[i, r], np.empty((2, first.shape[-1])))
     setting = {"step": step, "n_samples": n_samples, "n_runs": n_runs, "start_spread": start_spread, "discrete": True,
                "start": x0.tolist()}  # fmt: skip
     found = (out, "run", "time", "class", "sample", "feature")
@@ -208,46 +206,65 @@ def _pick(u: float, cumulated: Floats) -> int:
     return cumulated.shape[0] - 1
 
 
+class Law(NamedTuple):
+    """Of one cell's training: what each step draws and does."""
+
+    blocks: np.ndarray
+    """H (K, K, p, p)."""
+    intra: np.ndarray
+    """α at each step; so with ``inter``, β."""
+    inter: np.ndarray
+    classes: np.ndarray
+    """Cumulated probabilities of classes (K,), and in rows those of the labels of each, ``mixing`` (K, K)."""
+    mixing: np.ndarray
+    noise: float
+    """Of one step, σ√h."""
+    h: float
+
+
+class Draws(NamedTuple):
+    """Key of a run's random numbers, and the purposes: which sample, and noise."""
+
+    key: Word
+    purposes: Keys
+
+
 @njit(**KERNEL, cache=True)
-def _run(
-    x: Floats, flat: Floats, blocks: Floats, alpha: Floats, beta: Floats, classes: Floats, mixing: Floats,
-    noise: float, h: float, key: Word, purposes: Keys, marks: Ints, out: Floats, drawn: Ints, source: Floats,
-    pull: Floats,
-) -> None:  # fmt: skip
-    """One run; x: (K, n, p), flat: the same in one row, blocks: (K, K, p, p), mixing: rows of cumulated label
-    probabilities, out: (times, K n p), source, pull: (p,) working space."""
-    n_classes, n, p = x.shape
-    k0, k1 = key & LOW, key >> S32
-    total = flat.shape[0]
+def _run(x: Floats, law: Law, draws: Draws, marks: Ints, out: Floats, drawn: Ints, scratch: Floats) -> None:
+    """One run from x (K n p,), which lies class after class, sample after sample; ``out`` (times, K n p) before the
+    steps ``marks``, ``drawn`` (steps,) the classes; ``scratch`` (2, p) is room for a sample and its pull."""
+    n_classes, p = law.blocks.shape[1:3]
+    n = x.shape[0] // (n_classes * p)
+    k0, k1 = draws.key & LOW, draws.key >> S32
     unit = 1.0 / 4294967296.0
     recorded = 0
     for m in range(marks[-1] + 1):
         while recorded < marks.shape[0] and marks[recorded] == m:
-            for i in range(total):
-                out[recorded, i] = flat[i]
+            for i in range(x.shape[0]):
+                out[recorded, i] = x[i]
             recorded += 1
         if m == marks[-1]:
             break
         s0, s1 = np.uint64(m) & LOW, np.uint64(m) >> S32
-        w = philox(np.uint64(0), s0, s1, purposes[0], k0, k1)
-        c = _pick((np.float64(np.int64(w[0])) + 0.5) * unit, classes)
-        l = _pick((np.float64(np.int64(w[1])) + 0.5) * unit, mixing[c])
+        w = philox(np.uint64(0), s0, s1, draws.purposes[0], k0, k1)
+        c = _pick((np.float64(np.int64(w[0])) + 0.5) * unit, law.classes)
+        l = _pick((np.float64(np.int64(w[1])) + 0.5) * unit, law.mixing[c])
         j = min(n - 1, np.int64((np.float64(np.int64(w[2])) + 0.5) * unit * n))
         drawn[m] = c
         for a in range(p):
-            source[a] = x[c, j, a]
+            scratch[0, a] = x[(c * n + j) * p + a]
         for k in range(n_classes):
-            e = h * (alpha[m] if k == l else beta[m])
+            e = law.h * (law.intra[m] if k == l else law.inter[m])
             for a in range(p):
-                pull[a] = 0.0
+                scratch[1, a] = 0.0
                 for b in range(p):
-                    pull[a] += e * blocks[k, l, a, b] * source[b]
+                    scratch[1, a] += e * law.blocks[k, l, a, b] * scratch[0, b]
             for i in range(n):
                 for a in range(p):
-                    x[k, i, a] += pull[a]
-        if noise > 0.0:
-            for q in range((total + 3) // 4):
-                w = philox(np.uint64(q), s0, s1, purposes[1], k0, k1)
+                    x[(k * n + i) * p + a] += scratch[1, a]
+        if law.noise > 0.0:
+            for q in range((x.shape[0] + 3) // 4):
+                w = philox(np.uint64(q), s0, s1, draws.purposes[1], k0, k1)
                 z = box_muller(w[0], w[1]) + box_muller(w[2], w[3])
-                for i in range(min(4, total - 4 * q)):
-                    flat[4 * q + i] += noise * z[i]
+                for i in range(min(4, x.shape[0] - 4 * q)):
+                    x[4 * q + i] += law.noise * z[i]

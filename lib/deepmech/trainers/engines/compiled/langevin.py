@@ -25,9 +25,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 
-from deepmech.core.compiled import Floats, Ints, Whole, Word, intrinsic, njit
+from deepmech.core.compiled import Floats, Ints, Whole, intrinsic, njit
 from deepmech.core.random import Stream, fill_bits, fill_normal, stream_id
+from deepmech.trainers.engines.compiled.blocks import view
 from deepmech.trainers.engines.compiled.tiles import BYTES, INSIDE, OPTIONS, Vectors, aligned, select_size
 from deepmech.trainers.run import check_cancelled
 
@@ -36,9 +38,10 @@ ROWS, WIDE, SQUARE = 6, 4, 4
 few: fours and threes make every number from six on, and small tiles wait for their own sums."""
 LINEAR, RELU, WHERE_ACTIVE = 0, 1, 2
 """What happens to sums before they are stored."""
+THERMAL = np.uint64(stream_id("thermal"))
 
 
-def _across(code: Vectors, vectors: list[Any]) -> Any:
+def lane_sums(code: Vectors, vectors: list[Any]) -> Any:
     """One vector that holds the sum over the lanes of each of the (at most ``lanes``) vectors."""
     vectors = vectors + [code.zero] * (code.lanes - len(vectors))
     while len(vectors) > 1:
@@ -53,76 +56,79 @@ def _across(code: Vectors, vectors: list[Any]) -> Any:
 
 @intrinsic
 def _rows(
-    typingctx: Any, sizes: Any, ending: Any, out: Any, o: Any, s: Any, w: Any, w0: Any, wj: Any, wk: Any, a: Any,
-    a0: Any, count: Any, active: Any, c0: Any,
-) -> tuple[Any, Any]:  # fmt: skip
-    def codegen(context: Any, b: Any, signature: Any, args: Any) -> Any:
-        code = Vectors(context, b, out.dtype)
-        chosen, how, _, o_, s_, _, w0_, wj_, wk_, _, a0_, count_, _, c0_ = args
-        to, weights, below, mask = (code.pointer(signature.args[n], args[n]) for n in (2, 5, 9, 12))
-        number = o_.type
+    typing: Any, out: Any, w: Any, a: Any, active: Any, transposed: Any, ending: Any, corner: Any, size: Any
+) -> tuple[Any, Any]:
+    """The tile of :func:`rows` that begins at this row and column of ``out``, of ``size`` rows and vectors."""
 
-        def emit(n_rows: int, n_vectors: int) -> None:
+    def emit(context: Any, b: Any, signature: Any, args: Any) -> Any:
+        code = Vectors(context, b, out.dtype)
+        c, weights, below, mask = (context.make_array(signature.args[k])(context, b, args[k]) for k in range(4))
+        (height, width), s = cgutils.unpack_tuple(b, weights.shape, 2), b.extract_value(below.shape, 1)
+        (row, column), chosen, number = cgutils.unpack_tuple(b, args[6], 2), cgutils.unpack_tuple(b, args[7], 2), s.type
+        flip = b.icmp_signed("!=", args[4], args[4].type(0))
+        terms, by_row, by_term = (
+            b.select(flip, *pair) for pair in ((height, width), (number(1), width), (width, number(1)))
+        )
+
+        def tile(n_rows: int, n_vectors: int) -> None:
             def left(k: Any) -> list[Any]:
-                places = [b.add(b.add(w0_, b.mul(number(j), wj_)), b.mul(k, wk_)) for j in range(n_rows)]
-                return [code.number(weights, place) for place in places]
+                places = [b.add(b.mul(b.add(row, number(j)), by_row), b.mul(k, by_term)) for j in range(n_rows)]
+                return [code.number(weights.data, place) for place in places]
 
             def right(k: Any) -> list[Any]:
-                start = b.add(a0_, b.mul(k, s_))
-                return [code.load(below, b.add(start, number(v * code.lanes))) for v in range(n_vectors)]
+                start = b.add(column, b.mul(k, s))
+                return [code.load(below.data, b.add(start, number(v * code.lanes))) for v in range(n_vectors)]
 
-            sums = code.tile(count_, [code.zero] * (n_rows * n_vectors), left, right, fused=True)
-            plain, masked = (b.icmp_signed("==", how, how.type(k)) for k in (LINEAR, WHERE_ACTIVE))
+            sums = code.tile(terms, [code.zero] * (n_rows * n_vectors), left, right, fused=True)
+            plain, masked = (b.icmp_signed("==", args[5], args[5].type(k)) for k in (LINEAR, WHERE_ACTIVE))
             for j in range(n_rows):
                 for v in range(n_vectors):
                     value = sums[j * n_vectors + v]
-                    shift = b.add(b.mul(number(j), s_), number(v * code.lanes))
-                    test = b.select(masked, code.load(mask, b.add(c0_, shift)), value)
+                    place = b.add(b.mul(b.add(row, number(j)), s), b.add(column, number(v * code.lanes)))
+                    test = b.select(masked, code.load(mask.data, place), value)
                     kept = b.select(b.fcmp_ordered(">", test, code.zero), value, code.zero)
-                    code.store(b.select(plain, value, kept), to, b.add(o_, shift))
+                    code.store(b.select(plain, value, kept), c.data, place)
 
-        tiles = [(n_rows, n_vectors) for n_rows in (ROWS, 4, 3, 1) for n_vectors in (1, WIDE)]
-        select_size(b, [b.extract_value(chosen, i) for i in range(2)], tiles, emit)
+        select_size(b, chosen, [(n_rows, n_vectors) for n_rows in (ROWS, 4, 3, 1) for n_vectors in (1, WIDE)], tile)
         return context.get_dummy_value()
 
-    word = types.int64
-    pair = types.UniTuple(word, 2)
-    return types.void(pair, word, out, word, word, w, word, word, word, a, word, word, active, word), codegen
+    word, pair = types.int64, types.UniTuple(types.int64, 2)
+    return types.void(out, w, a, active, word, word, pair, pair), emit
 
 
 @intrinsic
-def _pairs(
-    typingctx: Any, sizes: Any, out: Any, d: Any, d0: Any, a: Any, a0: Any, s: Any, vectors: Any
-) -> tuple[Any, Any]:
-    def codegen(context: Any, b: Any, signature: Any, args: Any) -> Any:
-        code = Vectors(context, b, out.dtype)
-        chosen, _, _, d0_, _, a0_, s_, vectors_ = args
-        to, up, below = (code.pointer(signature.args[n], args[n]) for n in (1, 2, 4))
-        number = d0_.type
+def _pairs(typing: Any, out: Any, d: Any, a: Any, corner: Any, size: Any, vectors: Any) -> tuple[Any, Any]:
+    """The tile of :func:`pairs` that begins at these rows of ``d`` and ``a``, of ``size`` rows of each."""
 
-        def emit(n_rows: int, n_columns: int) -> None:
-            def side(pointer: Any, begin: Any, n: int) -> Any:
+    def emit(context: Any, b: Any, signature: Any, args: Any) -> Any:
+        code = Vectors(context, b, out.dtype)
+        to, up, below = (context.make_array(signature.args[k])(context, b, args[k]) for k in range(3))
+        begin, chosen = cgutils.unpack_tuple(b, args[3], 2), cgutils.unpack_tuple(b, args[4], 2)
+        s = b.extract_value(up.shape, 1)
+
+        def tile(n_rows: int, n_columns: int) -> None:
+            def side(array: Any, first: Any, n: int) -> Any:
                 def of(v: Any) -> list[Any]:
-                    at = b.add(begin, b.mul(v, number(code.lanes)))
-                    return [code.load(pointer, b.add(at, b.mul(number(j), s_))) for j in range(n)]
+                    at = b.mul(v, s.type(code.lanes))
+                    return [code.load(array.data, b.add(at, b.mul(b.add(first, s.type(j)), s))) for j in range(n)]
 
                 return of
 
-            zeros = [code.zero] * (n_rows * n_columns)
-            sums = code.tile(vectors_, zeros, side(up, d0_, n_rows), side(below, a0_, n_columns), fused=True)
+            sides = side(up, begin[0], n_rows), side(below, begin[1], n_columns)
+            sums = code.tile(args[5], [code.zero] * (n_rows * n_columns), *sides, fused=True)
             for first in range(0, len(sums), code.lanes):
-                code.store(_across(code, sums[first : first + code.lanes]), to, first)
+                code.store(lane_sums(code, sums[first : first + code.lanes]), to.data, first)
 
-        tiles = [(n_rows, n_columns) for n_rows in (SQUARE, 3, 1) for n_columns in (SQUARE, 3, 1)]
-        select_size(b, [b.extract_value(chosen, i) for i in range(2)], tiles, emit)
+        sizes = [(n_rows, n_columns) for n_rows in (SQUARE, 3, 1) for n_columns in (SQUARE, 3, 1)]
+        select_size(b, chosen, sizes, tile)
         return context.get_dummy_value()
 
-    word = types.int64
-    return types.void(types.UniTuple(word, 2), out, d, word, a, word, word, word), codegen
+    pair = types.UniTuple(types.int64, 2)
+    return types.void(out, d, a, pair, pair, types.int64), emit
 
 
 @njit(**INSIDE)
-def _next(left: int, largest: int) -> int:
+def next_tile(left: int, largest: int) -> int:
     """How many of ``left`` rows the next tile takes, so that no tile of one is needed if it can be helped."""
     if left >= largest and left - largest not in (1, 2, 5):
         return largest
@@ -132,46 +138,38 @@ def _next(left: int, largest: int) -> int:
 
 
 @njit(**INSIDE)
-def rows(
-    ending: Whole, out: Floats, o: Whole, n_rows: int, w: Floats, w0: Whole, wj: Whole, wk: Whole, a: Floats,
-    a0: Whole, count: int, active: Floats, c0: Whole, s: int, n: int,
-) -> None:  # fmt: skip
-    """out[o + j s + b] = Σ_k w[w0 + j wj + k wk] a[a0 + k s + b] for j < n_rows, k < count, b < n.
+def rows(out: Floats, w: Floats, a: Floats, active: Floats, transposed: Whole, ending: Whole, n: int) -> None:
+    """out = w a, or wᵀ a with ``transposed``, for the first n samples; all have one row length of samples.
 
-    Arrays are flat and of one type; rows of samples lie ``s`` apart, ``n`` and ``s`` are multiples of a vector's
-    length. ``ending`` says what becomes of the sums: LINEAR, RELU, or WHERE_ACTIVE (0 unless active[c0 + j s + b] > 0);
-    ``active`` is looked at in any case, so it has to hold as many numbers.
+    ``n`` and that length are multiples of a vector's. ``ending`` says what becomes of the sums: LINEAR, RELU, or
+    WHERE_ACTIVE (0 unless ``active`` is positive there); ``active`` is looked at in any case, so it has to be as large.
     """
-    lanes = BYTES // out.itemsize
+    lanes, n_rows = BYTES // out.itemsize, w.shape[1] if transposed else w.shape[0]
     b = 0
     while b < n:
         wide = WIDE if n - b >= WIDE * lanes else 1
         first = 0
         while first < n_rows:
-            sizes = (_next(n_rows - first, ROWS), wide)
-            to, weight, mask = o + first * s + b, w0 + first * wj, c0 + first * s + b
-            _rows(sizes, ending, out, to, s, w, weight, wj, wk, a, a0 + b, count, active, mask)
-            first += sizes[0]
+            height = next_tile(n_rows - first, ROWS)
+            _rows(out, w, a, active, transposed, ending, (first, b), (height, wide))
+            first += height
         b += wide * lanes
 
 
 @njit(**INSIDE)
-def pairs(
-    g: Floats, g0: Whole, d: Floats, d0: int, n_rows: int, a: Floats, a0: Whole, n_columns: int, s: int, n: int,
-    small: Floats,
-) -> None:  # fmt: skip
-    """g[g0 + j n_columns + i] += Σ_b d[d0 + j s + b] a[a0 + i s + b], b < n; ``g`` is float64, ``small`` holds 16."""
+def pairs(g: Floats, d: Floats, a: Floats, n: int, small: Floats) -> None:
+    """g += d aᵀ over the first n samples; ``g`` is float64, ``small`` holds 16."""
     lanes = BYTES // small.itemsize
     top = 0
-    while top < n_rows:
-        down = _next(n_rows - top, SQUARE)
+    while top < g.shape[0]:
+        down = next_tile(g.shape[0] - top, SQUARE)
         left = 0
-        while left < n_columns:
-            across = _next(n_columns - left, SQUARE)
-            _pairs((down, across), small, d, d0 + top * s, a, a0 + left * s, s, n // lanes)
+        while left < g.shape[1]:
+            across = next_tile(g.shape[1] - left, SQUARE)
+            _pairs(small, d, a, (top, left), (down, across), n // lanes)
             for j in range(down):
                 for i in range(across):
-                    g[g0 + (top + j) * n_columns + left + i] += small[j * across + i]
+                    g[top + j, left + i] += small[j * across + i]
             left += across
         top += down
 
@@ -279,112 +277,112 @@ class Workspace(NamedTuple):
     z: np.ndarray
 
 
-@njit(**INSIDE)
-def _block(
-    net: Net, workspace: Workspace, x: Floats, x0: int, y: Floats, y0: int, n: int, s: int, scale: float
-) -> None:
-    """Add to ``net.g`` the gradient of scale · Σ_b ½ max(0, 1 - y_b f_b)² over one block of samples.
+class Rule(NamedTuple):
+    """A step, w -= rate (∂loss/∂w + decay · w) + noise · ξ (Eq. 3).
 
-    The block is x[x0 + i s + b], y[y0 + b] with b < n, ``n`` a multiple of a vector's length, padded with zeros.
+    With ``batch`` 0 the loss is that of all samples, and steps are numbered for their random numbers, which have this
+    ``key``. Otherwise step i takes batch i of the epoch's ``order``.
     """
-    w, g, sizes, a, d = net.v, net.g, net.sizes, workspace.a, workspace.d
+
+    order: np.ndarray
+    batch: int
+    rate: float
+    decay: float
+    noise: float
+    key: np.uint64
+
+
+@njit(**INSIDE)
+def add_gradient(net: Net, work: Workspace, x: Floats, y: Floats, n: int, scale: float) -> None:
+    """Add to ``net.g`` the gradient of scale · Σ_b ½ max(0, 1 - y_b f_b)² over one block of samples, forward and back.
+
+    The block is x[:, b], y[b] with b < n, ``n`` a multiple of a vector's length, padded with zeros.
+    """
+    sizes, s, T = net.sizes, x.shape[1], net.v.dtype.type
+    last, lanes, smooth, beta = sizes.shape[0] - 1, BYTES // x.itemsize, net.softplus > 0, T(net.softplus)
     # As plain integers: for every literal number numba would compile the products once more.
-    linear, smooth = np.int64(LINEAR), net.softplus > 0
+    as_is, transposed, linear = np.int64(0), np.int64(1), np.int64(LINEAR)
     bent, masked = (linear, linear) if smooth else (np.int64(RELU), np.int64(WHERE_ACTIVE))
-    lanes, beta = BYTES // d.itemsize, d.dtype.type(net.softplus)
-    none, one_by_one = np.int64(0), np.int64(1)
-    last = sizes.shape[0] - 1
     widest = 1
     for i in range(1, last):
         widest = max(widest, sizes[i])
-    layer = widest * s
-    start = none
+    start = 0
     for i in range(1, last + 1):
-        m, k, below = sizes[i], sizes[i - 1], (i - 2) * layer
+        w = view(net.v, start, sizes[i], sizes[i - 1])
         # One call for all layers: wherever a product is called, it is compiled again.
-        inputs, first = (x, x0) if i == 1 else (a, below)
-        out, to = (a, below + layer) if i < last else (d, (i % 2) * layer)
-        rows(bent if i < last else linear, out, to, m, w, start, k, one_by_one, inputs, first, k, a, none, s, n)
+        below = x if i == 1 else view(work.a, (i - 2) * widest * s, widest, s)
+        a = view(work.a, (i - 1) * widest * s, widest, s) if i < last else view(work.d, (i % 2) * widest * s, widest, s)
+        rows(a, w, below, view(work.a, 0, widest, s), as_is, bent if i < last else linear, n)
         if smooth and i < last:
-            for j in range(m):
+            for j in range(sizes[i]):
                 for b in range(0, n, lanes):
-                    _softplus(a, to + j * s + b, beta)
-        start += m * k
-    up = (last % 2) * layer
-    zero, one, factor = d.dtype.type(0), d.dtype.type(1), d.dtype.type(scale)
+                    _softplus(work.a, ((i - 1) * widest + j) * s + b, beta)
+        start += sizes[i] * sizes[i - 1]
+    output = view(work.d, (last % 2) * widest * s, 1, s)
     for b in range(n):
-        gap = one - y[y0 + b] * d[up + b]
-        gap = gap if gap > zero else zero
-        d[up + b] = -y[y0 + b] * gap * factor
+        gap = T(1) - y[b] * output[0, b]
+        gap = gap if gap > T(0) else T(0)
+        output[0, b] = -y[b] * gap * T(scale)
     for i in range(last, 0, -1):
-        m, k, below = sizes[i], sizes[i - 1], (i - 2) * layer
-        up, down = (i % 2) * layer, ((i - 1) % 2) * layer
-        start -= m * k
-        inputs, first = (x, x0) if i == 1 else (a, below)
-        pairs(g, start, d, up, m, inputs, first, k, s, n, workspace.small)
+        start -= sizes[i] * sizes[i - 1]
+        w, g = view(net.v, start, sizes[i], sizes[i - 1]), view(net.g, start, sizes[i], sizes[i - 1])
+        a = x if i == 1 else view(work.a, (i - 2) * widest * s, widest, s)
+        d = view(work.d, (i % 2) * widest * s, widest, s)
+        d_below = view(work.d, ((i - 1) % 2) * widest * s, widest, s)
+        pairs(g, d, a, n, work.small)
         if i > 1:
-            rows(masked, d, down, k, w, start, one_by_one, k, d, up, m, a, below, s, n)
+            rows(d_below, w, d, a, transposed, masked, n)
             if smooth:
-                for j in range(k):
+                for j in range(sizes[i - 1]):
                     for b in range(0, n, lanes):
-                        _times_slope(d, down + j * s + b, a, below + j * s + b, beta)
+                        _times_slope(
+                            work.d, ((i - 1) % 2 * widest + j) * s + b, work.a, ((i - 2) * widest + j) * s + b, beta
+                        )
 
 
 @njit(**INSIDE)
-def _gather(x: Floats, y: Floats, samples: Floats, labels: Floats, chosen: Ints, s: int, n: int) -> None:
-    """A block of the ``chosen`` ``samples`` (inputs, …): x (inputs, s), flat, and y, filled up with zeros to ``n``."""
+def gather(x: Floats, y: Floats, data: Samples, chosen: Ints, n: int) -> None:
+    """A block of the ``chosen`` samples: x (inputs, block) and y, filled up with zeros to ``n``."""
     held = chosen.shape[0]
-    for b in range(held):
-        y[b] = labels[chosen[b]]
-    for b in range(held, n):
-        y[b] = 0
-    for i in range(samples.shape[0]):
-        for b in range(held):
-            x[i * s + b] = samples[i, chosen[b]]
-        for b in range(held, n):
-            x[i * s + b] = 0
+    for b in range(n):
+        y[b] = data.labels[chosen[b]] if b < held else 0
+    for i in range(x.shape[0]):
+        for b in range(n):
+            x[i, b] = data.samples[i, chosen[b]] if b < held else 0
 
 
 @njit(**OPTIONS)
-def advance(
-    net: Net, data: Samples, workspace: Workspace, order: Ints, batch: int, rate: float, decay: float, noise: float,
-    key: Word, purpose: Word, begin: int, end: int,
-) -> None:  # fmt: skip
-    """Steps ``begin`` … ``end`` - 1 of w -= rate (∂loss/∂w + decay · w) + noise · ξ (Eq. 3).
-
-    With ``batch`` 0 the loss is that of all samples, and steps are numbered for their random numbers, which have this
-    ``key`` and ``purpose``. Otherwise step i takes batch i of the epoch's ``order``. One function for both, because
-    every compiled entry brings all products with it.
-    """
-    w, v, g, s = net.w, net.v, net.g, data.block
+def advance(net: Net, data: Samples, work: Workspace, rule: Rule, begin: int, end: int) -> None:
+    """Steps ``begin`` … ``end`` - 1. One function for all, because every compiled entry brings all products with it."""
+    w, v, g, s, inputs = net.w, net.v, net.g, data.block, net.sizes[0]
     V, lanes = v.dtype.type, BYTES // v.itemsize
     for step in range(begin, end):
-        begun, held_by, x, y = 0, data.labels.shape[0], data.x, data.y
-        if batch > 0:
-            begun, x, y = step * batch, workspace.x, workspace.y
-            held_by = min((step + 1) * batch, order.shape[0]) - begun
+        first, size = 0, data.labels.shape[0]
+        if rule.batch > 0:
+            first, size = step * rule.batch, min(rule.batch, rule.order.shape[0] - step * rule.batch)
         for i in range(g.shape[0]):
             g[i] = 0.0
-        for head in range(0, held_by, s):
-            held = min(s, held_by - head)
+        for head in range(0, size, s):
+            held = min(s, size - head)
             n = -(-held // lanes) * lanes
-            x0, y0 = (0, 0) if batch > 0 else (head * net.sizes[0], head)
-            if batch > 0:
-                _gather(x, y, data.samples, data.labels, order[begun + head : begun + head + held], s, n)
-            _block(net, workspace, x, x0, y, y0, n, s, 1.0 / held_by)
-        if noise > 0:
-            fill_bits(workspace.bits, key, np.uint64(step), purpose)
-            fill_normal(workspace.z, workspace.bits)
+            x, y = view(data.x, head * inputs, inputs, s), data.y[head:]
+            if rule.batch > 0:
+                x, y = view(work.x, 0, inputs, s), work.y
+                gather(x, y, data, rule.order[first + head : first + head + held], n)
+            add_gradient(net, work, x, y, n, 1.0 / size)
+        if rule.noise > 0:
+            fill_bits(work.bits, rule.key, np.uint64(step), THERMAL)
+            fill_normal(work.z, work.bits)
         for i in range(w.shape[0]):
-            new = w[i] - rate * (g[i] + decay * w[i])
-            w[i] = new + noise * workspace.z[i] if noise > 0 else new
+            new = w[i] - rule.rate * (g[i] + rule.decay * w[i])
+            w[i] = new + rule.noise * work.z[i] if rule.noise > 0 else new
         for i in range(w.shape[0]):
             v[i] = V(w[i])
 
 
 #: Types of products for each ``dtype`` of a spec; weights are float64.
 TYPES = {"mixed": "float32", "float64": "float64"}
-_NO_ORDER, _NO_STREAM, _THERMAL = np.zeros(1, np.int64), Stream(0), np.uint64(stream_id("thermal"))
+_NO_ORDER, _NO_STREAM = np.zeros(1, np.int64), Stream(0)
 CACHE = 32 * 1024
 """Bytes that one layer's activations of one block may take: the nearest cache of today's processors."""
 
@@ -498,10 +496,8 @@ class CompiledWalk:
     ) -> None:
         check_cancelled()
         mu, shrink, kick = (np.asarray(number, float).item() for number in (rate, decay, noise))
-        advance(
-            self._net, self._data, self._workspace, order, batch, mu, shrink, kick, np.uint64(stream.key), _THERMAL,
-            begin, end,
-        )  # fmt: skip
+        rule = Rule(order, batch, mu, shrink, kick, np.uint64(stream.key))
+        advance(self._net, self._data, self._workspace, rule, begin, end)
 
 
 @np.errstate(over="ignore", invalid="ignore")

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from deepmech.core.compiled import Floats, Ints, njit
-from deepmech.trainers.engines.compiled.lenet_vectors import axpy, dot_then_axpy, nothing, rows, taps
+from deepmech.trainers.engines.compiled.lenet_vectors import axpy, conv5_rows, dot_then_axpy, rows, zero_or_nan
 from deepmech.trainers.engines.compiled.tiles import INSIDE, OPTIONS, aligned
 from deepmech.trainers.run import check_cancelled
 
@@ -83,49 +83,55 @@ class Workspace(NamedTuple):
     back1: np.ndarray
 
 
-_taps_1 = taps(3, 32, ROW_1, (PATCH, 1))
-_taps_2 = taps(4, 24, ROW_2, (5 * PATCH, PATCH))
+_conv_1 = conv5_rows(3, 32, ROW_1, (PATCH, 1))
+_conv_2 = conv5_rows(4, 24, ROW_2, (5 * PATCH, PATCH))
 _rows_3 = rows(GROUP, UNITS_3)
 _rows_4 = rows(GROUP, PADDED_4)
 _back_3 = dot_then_axpy(UNITS_3)
 _back_4 = dot_then_axpy(PADDED_4)
-_nothing = nothing(32)
+_zero_or_nan = zero_or_nan(32)
 _axpy_taps = axpy(PATCH)
 _axpy_patch = axpy(5 * PATCH)
 
 
-# As plain integers: for every literal number numba would compile what it is given to once more.
-_LONG, _ROW, _SIDE = np.array([LONG_1, LONG_2]), np.array([ROW_1, ROW_2]), np.array([14, 5])
-"""Of the two layers of maps: numbers in a map and in its rows before the maxima, and the side after them."""
-#: From one map to the next and from one pixel to the next, where maps lie one after another or side by side.
-_PLANES, _PIXELS, _CHOSEN, _FLAT = (np.array(v) for v in ((POOLED_1, 1), (1, PATCH), (1, MAPS_1), (25, 1)))
+class Layout(NamedTuple):
+    """How a layer's maps lie, as arrays: loops of a length that is known are unrolled, and take long to compile."""
+
+    before: np.ndarray
+    """Before the maxima: numbers in a map and in its rows, and the side of the map after them."""
+    pooled: np.ndarray
+    """After them, from one map to the next and from one pixel to the next; so ``turned`` and ``chosen``."""
+    turned: np.ndarray
+    chosen: np.ndarray
+
+
+LAYOUT_1 = Layout(*map(np.array, ((LONG_1, ROW_1, 14), (POOLED_1, 1), (1, PATCH), (1, MAPS_1))))
+LAYOUT_2 = Layout(*map(np.array, ((LONG_2, ROW_2, 5), (25, 1), (25, 1), (25, 1))))
 
 
 @njit(**INSIDE)
-def _overflow(maps: Floats, stride: int, row: int, side: int) -> Any:
+def _overflow(maps: Floats, layout: Layout) -> Any:
     """0 if maxima and ReLU lose nothing of these maps, else nan: where an entry is +inf or nan."""
-    nothing = _nothing(maps, maps.shape[0] // 32)
-    if nothing == 0:
-        return nothing
+    stride, row, side = layout.before[0], layout.before[1], 2 * layout.before[2]
+    result = _zero_or_nan(maps, maps.shape[0] // 32)
+    if result == 0:
+        return result
     # Looked at closely only now: -inf is rightly cut off, and what is beyond the end of a row is no entry.
     for o in range(maps.shape[0] // stride):
         for y in range(side):
             for x in range(side):
                 if not maps[o * stride + y * row + x] < np.inf:
-                    return nothing
+                    return result
     return maps.dtype.type(0)
 
 
 @njit(**INSIDE)
-def _pool(
-    maps: Floats, stride: int, row: int, side: int, pooled: Floats, at: Ints, turned: Floats, turned_at: Ints,
-    chosen: Ints, chosen_at: Ints,
-) -> None:  # fmt: skip
-    """2×2 maxima above zero of flattened maps, ``stride`` apart, and where they come from.
+def _pool(maps: Floats, layout: Layout, pooled: Floats, turned: Floats, chosen: Ints) -> None:
+    """2×2 maxima above zero of flattened maps in ``pooled``, and so in ``turned``, and where they come from.
 
-    That of map o and cell c goes to ``pooled[o · at[0] + c · at[1]]``, and so to ``turned``. ``chosen`` is the flat
-    position in the map of the first of the largest entries, or -1 where none is positive.
+    ``chosen`` is the flat position in the map of the first of the largest entries, or -1 where none is positive.
     """
+    stride, row, side = layout.before[0], layout.before[1], layout.before[2]
     T = maps.dtype.type
     for o in range(maps.shape[0] // stride):
         for y in range(side):
@@ -139,9 +145,9 @@ def _pool(
                 cell = y * side + x
                 positive = best > T(0)
                 value = best if positive else T(0)
-                pooled[o * at[0] + cell * at[1]] = value
-                turned[o * turned_at[0] + cell * turned_at[1]] = value
-                chosen[o * chosen_at[0] + cell * chosen_at[1]] = 2 * y * row + 2 * x + place if positive else -1
+                pooled[o * layout.pooled[0] + cell * layout.pooled[1]] = value
+                turned[o * layout.turned[0] + cell * layout.turned[1]] = value
+                chosen[o * layout.chosen[0] + cell * layout.chosen[1]] = 2 * y * row + 2 * x + place if positive else -1
 
 
 @njit(**INSIDE)
@@ -176,11 +182,11 @@ def forward(image: Floats, p: Parameters, s: Workspace, logits: Floats) -> tuple
     for start in range(0, long, 32):
         for o in range(0, maps, 3):
             for c in range(channels):
-                _taps_1(
+                _conv_1(
                     s.maps1, o * LONG_1 + start, LONG_1, image, c * IMAGE + start,
                     p.w1, (o * channels + c) * 5 * PATCH, channels * 5 * PATCH,
                 )  # fmt: skip
-    _pool(s.maps1, _LONG[0], _ROW[0], _SIDE[0], s.pool1, _PLANES, s.last1, _PIXELS, s.chosen1, _CHOSEN)
+    _pool(s.maps1, LAYOUT_1, s.pool1, s.last1, s.chosen1)
     below, maps, long = maps, p.b2.shape[0], s.maps2.shape[0] // p.b2.shape[0]
     for o in range(maps):
         for i in range(long):
@@ -188,12 +194,12 @@ def forward(image: Floats, p: Parameters, s: Workspace, logits: Floats) -> tuple
     for o in range(0, maps, 4):
         for start in range(0, long, 24):
             for c in range(below):
-                _taps_2(
+                _conv_2(
                     s.maps2, o * LONG_2 + start, LONG_2, s.pool1, c * POOLED_1 + start,
                     p.w2, o * 25 * PATCH + c, 25 * PATCH,
                 )  # fmt: skip
-    _pool(s.maps2, _LONG[1], _ROW[1], _SIDE[1], s.pool2, _FLAT, s.pool2, _FLAT, s.chosen2, _FLAT)
-    overflow = _overflow(s.maps1, _LONG[0], _ROW[0], 2 * _SIDE[0]) + _overflow(s.maps2, _LONG[1], _ROW[1], 2 * _SIDE[1])
+    _pool(s.maps2, LAYOUT_2, s.pool2, s.pool2, s.chosen2)
+    overflow = _overflow(s.maps1, LAYOUT_1) + _overflow(s.maps2, LAYOUT_2)
     n2 = _active(s.pool2, s.v2, s.i2)
     for i in range(s.h3.shape[0]):
         s.h3[i] = p.b3[i]

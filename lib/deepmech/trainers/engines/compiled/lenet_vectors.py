@@ -56,7 +56,7 @@ def axpy(length: int) -> Any:
     return function
 
 
-def taps(n_out: int, length: int, row: int, tap: tuple[int, int]) -> Any:
+def conv5_rows(n_out: int, length: int, row: int, tap: tuple[int, int]) -> Any:
     """Five by five taps over a flattened image, for ``n_out`` filters at once.
 
     A function (out, j, out_stride, x, i, w, k, w_stride) that adds
@@ -157,7 +157,7 @@ def dot_then_axpy(length: int) -> Any:
     return function
 
 
-def nothing(length: int) -> Any:
+def zero_or_nan(length: int) -> Any:
     """0 · x[0] + 0 · x[1] + … in any order: 0, or nan if a number is not finite.
 
     A function (x, count); ``x`` holds ``count`` times ``length`` numbers.

@@ -68,8 +68,8 @@ class Vectors:
 
     def spread(self, scalar: Any) -> Any:
         """The same number in every lane."""
-        first = self.builder.insert_element(ir.Constant(self.vector, ir.Undefined), scalar, ir.IntType(32)(0))
-        return self.shuffle(first, None, [0] * self.lanes)
+        none = ir.Constant(ir.VectorType(scalar.type, self.lanes), ir.Undefined)
+        return self.shuffle(self.builder.insert_element(none, scalar, ir.IntType(32)(0)), None, [0] * self.lanes)
 
     def constant(self, number: float) -> Any:
         """A number of the program in every lane."""
@@ -78,7 +78,7 @@ class Vectors:
     def shuffle(self, x: Any, y: Any, lanes: Iterable[int]) -> Any:
         """A vector of these lanes of x and, counted on, of y (which may be None)."""
         lanes = ir.Constant(ir.VectorType(ir.IntType(32), self.lanes), list(lanes))
-        return self.builder.shuffle_vector(x, ir.Constant(self.vector, ir.Undefined) if y is None else y, lanes)
+        return self.builder.shuffle_vector(x, ir.Constant(x.type, ir.Undefined) if y is None else y, lanes)
 
     def fma(self, x: Any, y: Any, z: Any) -> Any:
         """x y + z rounded once, on every processor."""
@@ -139,6 +139,35 @@ class Vectors:
         kind = ir.FunctionType(self.vector, [self.vector] * len(arguments))
         full = f"llvm.{name}.v{self.lanes}f{8 * self.size}"
         return self.builder.call(cgutils.get_or_insert_function(self.builder.module, kind, full), arguments)
+
+
+class Lanes:
+    """A vector of :class:`Vectors` that is written as numbers are; every operation rounds."""
+
+    def __init__(self, vectors: Vectors, value: Any) -> None:
+        self.vectors, self.value = vectors, value
+
+    def _with(self, operation: Callable[..., Any], other: Any) -> Lanes:
+        return Lanes(self.vectors, operation(self.value, self._lanes(other)))
+
+    def _lanes(self, other: Any) -> Any:
+        return other.value if isinstance(other, Lanes) else self.vectors.constant(float(other))
+
+    def __add__(self, other: Any) -> Lanes:
+        return self._with(self.vectors.builder.fadd, other)
+
+    def __sub__(self, other: Any) -> Lanes:
+        return self._with(self.vectors.builder.fsub, other)
+
+    def __mul__(self, other: Any) -> Lanes:
+        return self._with(self.vectors.builder.fmul, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return self.vectors.builder.fcmp_ordered(">", self.value, self._lanes(other))
+
+    def where(self, test: Any, other: Any) -> Lanes:
+        """This where ``test`` is true, ``other`` where it is not; this everywhere if there is no test."""
+        return self if test is None else self._with(lambda x, y: self.vectors.builder.select(test, x, y), other)
 
 
 def select_size(
