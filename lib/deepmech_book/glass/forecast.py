@@ -180,7 +180,7 @@ def of_forecasts(walked, foretold, glass):
     ``glass`` is a glass former, whose overlap in a window as wide as its cages and whose displacement are nulls of two.
     What a column satisfies, too, is no sign of more than that column knows.
     """
-    nulls = {"C.3.one_step": glass.overlap, "C.5.no_plateau": glass.msd.mean("seed")}
+    nulls = {"C.3.one_step": glass.overlap, "C.5.no_plateau": glass.msd}
     each = {"walks": walked}
     for what, kind in COLUMNS.items():
         only = {p: one.sel(kind=[kind]).assign_coords(kind=["forecast"]) for p, one in foretold.items()}
