@@ -28,6 +28,7 @@ import pytest
 
 from deepmech_book import claims
 from deepmech_book.build import verdicts
+from deepmech_book.claims.display import surety
 from deepmech_book.claims.rules import HOLDS
 
 SHIPPED = verdicts.read(Path(__file__).parents[1] / "book" / verdicts.FILE)
@@ -63,6 +64,8 @@ class Pair:
         self.rival = rival and self.claim.against is not None
         row = SHIPPED.get(claim)  # one that is new, or that what ships cannot decide, has to have an interval
         self.interval = row is None or row.measured is None or row.low is not None
+        shipped = row and vars(row) | {"interval": None if row.low is None else (row.low, row.high)}
+        self.unsure = self.claim.power or not shipped or ((found := surety(self.claim, shipped)) and found[1] < 0.95)
         known = expected if isinstance(expected, dict) else dict.fromkeys(panels, expected)
         region = {p: self.claim.rule.region(None if (e := known[p]) is None else np.array(e)) for p in panels}
         self.middle = {panel: np.mean(ends) for panel, ends in region.items()}
@@ -70,6 +73,9 @@ class Pair:
         self.turns = [turn for turn in sides if np.isfinite(turn[1])]
 
     def check(self):
+        assert self.power == 1 or self.unsure, (
+            "few runs cannot always decide it: say so by its field power, on its card"
+        )
         self.check_truth()
         self.check_edge()
         if self.rival:

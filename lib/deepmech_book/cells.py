@@ -30,7 +30,6 @@ CELLS = {
     "spring_block.networks": "deepmech_book.sweeps.spring_block.networks:train_cells",
     "spring_block.networks_in_time": "deepmech_book.sweeps.spring_block.in_time:train_regimes",
     "spring_block.noise_by_layer": "deepmech_book.sweeps.spring_block.noise_by_layer:train_and_draw",
-    "spring_block.recorded": "deepmech_book.sweeps.spring_block.in_time:train_recorded",
     "spring_block.regression": "deepmech_book.sweeps.spring_block.regression:train_regressions",
     "spring_block.resolutions": "deepmech_book.sweeps.spring_block.architectures:train_resolutions",
     "spring_block.two_metrics": "deepmech_book.sweeps.spring_block.networks:train_in_two_metrics",

@@ -54,18 +54,6 @@ for kind, scatter in SCATTER.items():
     page.pair(f"A.1.travels.{kind}", panels=(LAZY, NOISY), usual=0.2, reach=reach)(as_bent_before_training(kind))
 
 
-@page.pair("A.1.travels.bends", panels=KINDS, usual=-0.1, reach={"residual": 0.0067, "transformer": 0.011})
-def bent_by_dropout(level, rng, rival):
-    """Networks of one seed share what slopes and rates of dropout scatter."""
-    made = {}
-    for kind, scatter in zip(KINDS, (0.0093, 0.0154), strict=True):
-        falls = level[kind] + scatter * rng.standard_normal(10)
-        one = networks(0.0, 0.0, rng)
-        bend = one["curvature"] + xr.DataArray(falls, dims="seed") * (one["dropout"] == 0.5)
-        made[kind] = one.assign(curvature=bend)
-    return {"diagrams": made}
-
-
 @cache
 def placed(level):
     """Sizes of bends and accuracies (slope, dropout) of this rank correlation, where no rate of dropout is best."""

@@ -261,7 +261,7 @@ def test_numbers_have_two_digits_and_more_where_they_would_look_like_a_rival_or_
 def test_a_verdict_comes_again_as_often_as_its_card_says(n, region):
     """Truths anywhere about the rule; two experiments of each, with Student's intervals."""
     rng = np.random.default_rng(0)
-    draws = rng.uniform(-6, 6, 2000)[:, None, None] + rng.standard_normal((2000, 2, n))
+    draws = rng.uniform(-6, 6, 1000)[:, None, None] + rng.standard_normal((1000, 2, n))
     low, high = (estimate(np.moveaxis(draws, 2, 0), scatter="symmetric").interval[i] for i in (0, 1))
     holds, fails = (low > region[0]) & (high < region[1]), (high < region[0]) | (low > region[1])
     verdicts = np.where(holds, HOLDS, np.where(fails, FAILS, UNDECIDED))

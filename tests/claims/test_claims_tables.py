@@ -8,7 +8,7 @@ from deepmech_book.build import verdicts
 from deepmech_book.build.sources import Checkout
 from deepmech_book.claims import claim, claims, figures
 from deepmech_book.claims.display import badge
-from deepmech_book.claims.registry import Section, sections
+from deepmech_book.claims.registry import AFTER, Section, sections
 from deepmech_book.claims.rules import FAILS, HOLDS
 from deepmech_book.claims.tables import (
     Finding,
@@ -100,6 +100,8 @@ def test_the_front_page_shows_seven_findings_what_stands_and_what_falls():
         (head,) = heads(text)
         assert head.count("[") == 1, "one number with its interval"
         said, found = head.split('<span class="dm-statement">')
+        late = any(claim(name).status == AFTER for name in f.claims)
+        assert ("changed when a number was known" in said) == late, "how old its rule is"
         assert badge(TABLE[f.claims[0]].verdict, kind=claim(f.claims[0]).kind) in said
         assert "dm-verdict" not in found, "a verdict is on the claim"
         assert all(claim(name).answered(TABLE[name].verdict) in text.replace("&quot;", '"') for name in f.claims)

@@ -1,7 +1,6 @@
 """Labels broadcast or explain; specs survive JSON, compare by content and refuse nonsense."""
 
 import json
-import traceback
 from dataclasses import replace
 
 import numpy as np
@@ -48,16 +47,3 @@ def test_specs_survive_json_and_compare_by_content():
     assert replace(chain, friction_right=over("mu", [0.0, 0.2])) != chain
     with pytest.raises(ValueError, match="this is a Other"):
         Chain.from_json({"spec": "Other"})
-
-
-@given(st.recursive(
-    st.none() | st.integers() | st.text(max_size=3),
-    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(
-        st.sampled_from(["spec", "noise", "labelled", "coords", "dims", "values", "n"]), inner, max_size=3),
-    max_leaves=6,
-))  # fmt: skip
-def test_what_is_no_spec_is_refused_in_our_own_words(data):
-    try:
-        Chain.from_json(data)
-    except ValueError as error:
-        assert "deepmech" in traceback.extract_tb(error.__traceback__)[-1].filename, error

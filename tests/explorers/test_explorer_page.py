@@ -68,7 +68,7 @@ def test_mime_bundle(kind: str) -> None:
         ("diagram", {"left": "2z"}, "left = '2z': must be one of chain, 1a"),
         ("diagram", {"right_row": 11}, "right_row = 11: must lie between 0 and 10"),
         ("diagram", {"shade": "red"}, "shade = 'red'"),
-        ("shake", {"shake": 0.1}, "shake explorer: shake = 0.1: must be one of 0, 0.04"),
+        ("shake", {"shake": 0.105}, "shake explorer: shake = 0.105: must be one of 0, 0.01"),
         ("relaxation", {"phase": "liquid"}, "phase = 'liquid': must be one of regularised mnist"),
         ("relaxation", {"temperature": 0.2}, "temperature = 0.2: must be one of 0, 1e-08"),
         ("training", {"batch_size": 1}, "training explorer: batch_size = 1: must be one of 20, 50"),

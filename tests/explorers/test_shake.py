@@ -1,18 +1,19 @@
 """What opens the book: one slider shakes a chain, which moves as the simulator's, beside networks as recorded."""
 
+from functools import cache
 from typing import Any
 
 import numpy as np
-from explorer_pages import resize, unpacked
+from explorer_pages import frames, resize, unpacked
 
-from deepmech import simulate
+from deepmech import over, simulate
 from deepmech.metrics.curvature import curvature, steps
 from deepmech_book.explorers.chain import chain_of
-from deepmech_book.explorers.shake import DROPOUTS, SLOPE, STEP, chain_settings, in_training, shake_page
+from deepmech_book.explorers.shake import SCALE, STEP, VALUES, chain_settings, in_training, shake_page
 from deepmech_book.spring_block.experiments import experiment
 from deepmech_book.sweeps.shipped import result
-from deepmech_book.sweeps.spring_block.networks import DATA
 
+STOPS = VALUES["shake"].allowed
 # How the two end, read off the page: the words of both.
 ENDS = """() => [...document.querySelectorAll(".state")].map((state) => state.querySelector("strong").textContent)"""
 
@@ -21,58 +22,99 @@ def word(bend: float) -> str:
     return "Lazy" if bend > 0.02 else "Over-noisy" if bend < -0.02 else "Balanced"
 
 
-def test_networks_turn_sooner_than_the_chain_and_look_over_noisy_while_young_as_the_front_page_says() -> None:
-    """And without dropout they are as bent as their row of Fig. 1(c), a good third as much as its ReLU networks."""
-    state, run = shake_page.state(), in_training()
-    chains = [simulate(chain_of(chain_settings() | {"noise": v}), state["t_end"], seed=0) for v in state["noises"]]
-    bend = curvature(run.load_curve).mean("seed").transpose("dropout", "at_epoch")
-    assert [word(float(curvature(one["load_curve"])[0])) for one in chains] == ["Lazy"] * 3 + ["Over-noisy"] * 2
-    assert [word(float(one)) for one in bend[:, -1]] == ["Lazy", "Balanced"] + ["Over-noisy"] * 3
-    row = curvature(result(experiment("figure-1c", data=DATA["mnist"])).load_curve).mean("seed").sel(dropout=0)
-    assert abs(bend[0, -1] - row.sel(slope=SLOPE)) < 0.01 and 0.33 < bend[0, -1] / row.sel(slope=0) < 0.45
-    assert word(bend.sel(dropout=0, at_epoch=20)) == "Over-noisy"
-    later, young = (steps(run.load_curve.sel(dropout=0, at_epoch=epoch).mean("seed")) for epoch in (100, 20))
+@cache
+def bends() -> tuple[np.ndarray, np.ndarray]:
+    """Curvature at every stop of the chain on the page and of the networks' mean curve."""
+    chain = chain_of(chain_settings() | {"noise": over("noise", np.array(STOPS) / SCALE)})
+    load = in_training().load_curve.isel(at_epoch=-1)
+    shares = ((load - load.isel(layer=-1)) / (load.isel(layer=0) - load.isel(layer=-1))).mean("seed")
+    ran = simulate(chain, shake_page.state()["t_end"], seed=0).load_curve.isel(run=0)
+    return curvature(ran, dim="block").values, curvature(shares).values
+
+
+def test_one_scale_makes_both_straight_at_one_shake_and_the_chain_turns_more_sharply() -> None:
+    chain, networks = bends()
+    zeros = [float(np.interp(0, -bend, STOPS)) for bend in (chain, networks)]
+    assert round(SCALE * zeros[1] / zeros[0]) == SCALE
+    near = [i for i, stop in enumerate(STOPS) if abs(stop - zeros[1]) < 0.02]
+    assert np.polyfit(near, chain[near], 1)[0] < 3 * np.polyfit(near, networks[near], 1)[0] < 0
+    words = [(word(a), word(b)) for a, b in zip(chain, networks, strict=True)]
+    assert len(STOPS) >= 15 and words.count(("Balanced", "Balanced")) == 1
+    assert {(a, b) for a, b in words if a != b} <= {("Lazy", "Balanced"), ("Over-noisy", "Balanced")}
+    assert words[0] == ("Lazy", "Lazy") and words[-1] == ("Over-noisy", "Over-noisy")
+
+
+def test_every_fourth_stop_holds_the_networks_of_fig_1c_and_young_ones_look_over_noisy() -> None:
+    run = in_training()
+    printed = result(experiment("figure-1c")).sel(slope=0.2, seed=run.seed)
+    same = run.isel(at_epoch=-1).sel(dropout=printed.dropout)
+    assert STOPS[::4] == printed.dropout.values.tolist()
+    for name in ("load_curve", "accuracy"):
+        np.testing.assert_array_equal(same[name].transpose(*printed[name].dims), printed[name])
+    still = run.load_curve.sel(dropout=0).mean("seed")
+    assert word(float(curvature(still.sel(at_epoch=20)))) == "Over-noisy"
+    later, young = (steps(still.sel(at_epoch=epoch)) for epoch in (100, 20))
     assert ((later / young)[-3:].min() > (later / young)[:4].max()).item()
 
 
-def test_both_go_from_lazy_to_over_noisy_as_the_library_says(visit: Any, still: Any) -> None:
-    run = in_training().isel(at_epoch=-1)
-    state = shake_page.state()
-    shape = tuple(in_training().load_curve.shape)
-    np.testing.assert_allclose(unpacked(state["load"], shape)[:, :, -1], run.load_curve, rtol=0, atol=0.5001 * STEP)
+def test_a_hand_finds_the_balance_and_reads_what_the_library_says(visit: Any, still: Any) -> None:
+    run = in_training()
+    np.testing.assert_allclose(
+        unpacked(shake_page.state()["load"], run.load_curve.shape),
+        run.load_curve.transpose("dropout", "seed", "at_epoch", "layer"), rtol=0, atol=0.5001 * STEP,
+    )  # fmt: skip
     page = visit(reduced_motion="reduce").open(still("shake"))
-    slider = page.locator("input[name=shake]")
-    for i, (dropout, noise) in enumerate(zip(DROPOUTS, state["noises"], strict=True)):
-        if i:
-            slider.focus()
-            page.keyboard.press("ArrowRight")
-        chain = simulate(chain_of(chain_settings() | {"noise": noise}), t_end=state["t_end"], seed=0)
-        bend = float(curvature(chain["load_curve"].isel(run=0), dim="block"))
-        shares = (load := run.load_curve.sel(dropout=dropout)) - load.isel(layer=-1)
-        shares = (shares / shares.isel(layer=0)).mean("seed")
-        assert page.evaluate(ENDS) == [word(bend), word(float(curvature(shares, dim="layer")))]
-    assert page.evaluate(ENDS) == ["Over-noisy", "Over-noisy"]
-    page.keyboard.press("Home")
-    assert page.evaluate(ENDS) == ["Lazy", "Lazy"]
-
-
-def test_first_screen_shows_both_at_their_end_and_time_goes_back(visit: Any, still: Any) -> None:
-    page = visit().open(still("shake"))
-    assert "networks at epoch 100" in page.inner_text(".numbers")
-    assert page.evaluate(ENDS) == ["Lazy", "Lazy"]
+    right = 100 * run.accuracy.isel(at_epoch=-1).mean("seed").values
     page.locator("input[name=shake]").focus()
-    page.keyboard.press("End")
+    for i, (a, b) in enumerate(zip(*bends(), strict=True)):
+        assert page.evaluate(ENDS) == [word(a), word(b)]
+        goal = page.inner_text(".goal")
+        if word(a) == word(b) == "Balanced":
+            assert goal.startswith("Found") and all(f"{right[at]:.1f} %" in goal for at in (0, i, -1))
+        else:
+            assert goal.startswith("Find") and ("are there" in goal) == (word(b) == "Balanced")
+        page.keyboard.press("ArrowRight")
+    colours = "[...document.querySelectorAll('.state strong')].map((e) => getComputedStyle(e).backgroundColor)"
+    assert len(set(page.evaluate(colours))) == 1
+    page.keyboard.press("Home")
+    for _ in range(9):
+        page.keyboard.press("ArrowRight")
+    assert len(set(page.evaluate(colours))) == 1, "balanced is grey beside what is balanced, too"
+
+
+def test_it_goes_through_all_shakes_by_itself_unless_asked_not_to(visit: Any, still: Any) -> None:
+    page = visit(reduced_motion="reduce").open(still("shake"))
+    frames(page, 20)
+    assert page.input_value("input[name=shake]") == "0" and page.get_by_role("button", name="Start").is_visible()
+    page = visit().open(still("shake", speed=100))
+    page.wait_for_function("Number(document.querySelector('input[name=shake]').value) > 1")
+    assert "networks at epoch 100" in page.inner_text(".numbers")
+    page.get_by_role("button", name="Pause").click()
+    held = page.inner_html(".plots")
+    frames(page, 20)
+    assert page.inner_html(".plots") == held
+    page.get_by_role("button", name="Start").click()
+    page.wait_for_function(f"document.querySelector('input[name=shake]').value === '{len(STOPS) - 1}'", timeout=60_000)
+    page.get_by_role("button", name="Start").wait_for()
     assert page.evaluate(ENDS) == ["Over-noisy", "Over-noisy"]
+    page.get_by_role("button", name="Start").click()
+    page.locator("input[name=shake]").press("Home")
+    assert page.get_by_role("button", name="Start").is_visible() and page.evaluate(ENDS) == ["Lazy", "Lazy"]
+    for width in (320, 660):
+        resize(page, width)
+
+
+def test_training_is_replayed_and_time_goes_back(visit: Any, still: Any) -> None:
+    page = visit(reduced_motion="reduce").open(still("shake"))
     ended = page.inner_html(".plots")
     page.locator("input[name=passed]").focus()
     page.keyboard.press("Home")
     assert "chain at t = 0" in page.inner_text(".numbers") and "networks at epoch 10" in page.inner_text(".numbers")
-    assert page.evaluate(ENDS) == ["Lazy", "Over-noisy"]
+    assert page.evaluate(ENDS)[0] == "At the wall" and "their last layers learn last" in page.inner_text(".goal")
     page.keyboard.press("End")
     assert page.inner_html(".plots") == ended
-    page.get_by_role("button", name="Start").click()
+    page.get_by_role("button", name="Replay training").click()
     page.wait_for_function("document.querySelector('input[name=passed]').value < 99")
     page.wait_for_function("parseFloat(document.querySelector('.numbers').textContent.split('epoch ')[1]) > 15")
     page.get_by_role("button", name="Pause").click()
-    for width in (320, 660):
-        resize(page, width)
+    assert page.input_value("input[name=shake]") == "0"

@@ -6,12 +6,13 @@ import xarray as xr
 from runs_glass import made_up
 
 from deepmech import sweeps
+from deepmech.data import Data
 from deepmech.metrics import relaxation
 from deepmech.simulators.brownian import free_time
 from deepmech_book.glass import displacement, phases, regimes
 from deepmech_book.glass import relaxation as memory
 from deepmech_book.sweeps.glass import minima, walks
-from deepmech_book.sweeps.glass.data import Binary, binary
+from deepmech_book.sweeps.glass.data import binary
 
 SIGMA = 0.3
 
@@ -116,8 +117,8 @@ def run():
 
 def test_shuffled_labels_are_as_many_and_in_another_order():
     plain, shuffled = binary("digits", 600), binary("digits", 600, shuffle=3)
-    np.testing.assert_array_equal(plain.x, shuffled.x)
-    assert plain.y.sum() == shuffled.y.sum() and 0.3 < (plain.y != shuffled.y).mean() < 0.7
+    np.testing.assert_array_equal(plain.x_train, shuffled.x_train)
+    assert plain.y_train.sum() == shuffled.y_train.sum() and 0.3 < (plain.y_train != shuffled.y_train).mean() < 0.7
     assert len({plain.fingerprint, shuffled.fingerprint, binary("digits", 600, shuffle=4).fingerprint}) == 3
 
 
@@ -125,7 +126,7 @@ def test_one_linear_path_gives_way_at_a_decay_that_grows_with_what_it_explains()
     x = np.array([[1.0, 0.0], [-1.0, 0.0]])
     # L = ½(1 - a)²: -L' a^(5/7)/2 is largest at a = 5/12.
     exact = 7 / 12 * (5 / 12) ** (5 / 7) / 2
-    assert minima.single_path(Binary(x, np.array([1.0, -1.0]), "", "")) == pytest.approx(exact, rel=1e-3)
+    assert minima.single_path(Data(x, np.array([1.0, -1.0]))) == pytest.approx(exact, rel=1e-3)
     assert minima.single_path(binary("digits", 600, shuffle=1)) < 0.5 * minima.single_path(binary("digits", 600))
 
 

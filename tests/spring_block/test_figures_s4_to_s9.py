@@ -163,12 +163,6 @@ def straight(lift, n_seeds=3):
     return xr.Dataset({"load_curve": load, "curvature": curvature(load)})
 
 
-@pytest.mark.parametrize("lift", [0.0, 0.3, -0.3])
-def test_the_input_lies_off_the_line_by_what_it_was_lifted(lift):
-    # Six of seven steps are between hidden layers.
-    assert figures_s4_to_s9.input_off(straight(lift)).values == pytest.approx(abs(lift) * 7 / 6, abs=1e-9)
-
-
 def test_cells_that_bend_do_not_say_where_the_input_lies():
     made = straight(0.3)
     layer, first = made["layer"], made["dropout"] == 0.0
@@ -193,13 +187,6 @@ def test_a_row_has_the_curvature_of_training_and_the_accuracy_of_test_samples():
     )
     rows = figures_s4_to_s9.bend_and_accuracy({"both": both, "one": both.sel(split="test")})
     assert rows.loc["both"].tolist() == [0.2, 60.0] and rows.loc["one"].tolist() == [9.0, 60.0]
-
-
-def test_a_parabola_is_smooth_and_a_zigzag_is_as_rough_as_high():
-    layer = np.arange(8)
-    load = xr.DataArray([(7.0 - layer) ** 2, (-1.0) ** layer], dims=("kind", "layer"))
-    parabola, zigzag = figures_s4_to_s9.roughness(xr.Dataset({"load_curve": load})).values
-    assert parabola == pytest.approx(0, abs=1e-12) and 0.45 < zigzag <= 0.5
 
 
 def test_the_same_cells_of_two_diagrams():

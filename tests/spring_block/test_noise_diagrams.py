@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from runs_diagrams import diagram, falling, tied
+from runs_spring_block import curves
 
 from deepmech_book.spring_block import noise_diagrams
 from deepmech_book.spring_block.experiments import experiment
@@ -55,12 +56,20 @@ def corners(level, rng, rival):
 
 @page.pair("A.1.convex_side", panels=PANELS, usual=-0.3, told=0.3)
 def noisiest_cells(level, rng, rival):
-    return with_cell(rng, level, 0.084, row=2, column=-1)
+    """Of one panel other networks judge the row, those of the panel are far on the wrong side."""
+    panels = with_cell(rng, level, 0.06, row=2, column=-1)["panels"]
+    one = panels["learning_rate"]
+    panels["learning_rate"] = one.assign(curvature=one["curvature"].where(one["slope"] != one["slope"][2], 1.0))
+    return {"panels": panels, "more": {"learning_rate": one.isel(slope=[2])}}
 
 
 @page.pair("A.1.accuracy_falls", panels=PANELS, usual=-0.8, told=0.3)
 def orders_of_cells(level, rng, rival):
-    return {"panels": {noise: falling(rng, noise, level[noise], rival, off=0.17) for noise in PANELS}}
+    return {"panels": {noise: falling(rng, noise, at, rival, off=0.17) for noise, at in level.items()}}
+
+
+for panel, one in PANELS.items():
+    page.pair(f"A.1.{one.letter}.accuracy_falls", panels=(panel,), usual=-0.8, reach=0.055, told=0.3)(orders_of_cells)
 
 
 @page.pair("A.1.accuracy_in_rows", panels=PANELS, usual=-0.8, told=0.3)
@@ -146,6 +155,14 @@ def the_best_cell_bends(level, rng, rival):
     return {"diagrams": {name: best_at(rng, kinds[name], [0.05 - level[name]], mean) for name in kinds}}
 
 
+@page.pair("A.1.best_by_test_curves", panels=("(a)", "(c)"), usual=0.04, reach=0.018)
+def the_best_cell_by_test_curves(level, rng, rival):
+    """Curves of training samples are all bent."""
+    made = the_best_cell_bends(level, rng, rival)["diagrams"]
+    bent = {name: one.assign(load_curve_test=curves(one["curvature"])) for name, one in made.items()}
+    return {"diagrams": {name: one.assign(curvature=one["curvature"] * 0 + 0.3) for name, one in bent.items()}}
+
+
 @page.pair("A.S9.best_is_concave", panels=("S9(a)", "S9(b)"), usual=0.3)
 def the_best_cells_bend(level, rng, rival):
     """Two cells, to either side of the level, are as accurate as one another."""
@@ -205,3 +222,7 @@ def test_pictures_show_means_in_per_cent_and_numbers_by_diagram():
     assert gains.value.values == pytest.approx([-1, -1], abs=0.2) and gains.value.attrs["units"] == "points"
     tops = noise_diagrams.tops(diagrams).value.sel(number="of the best cell")
     assert tops.values == pytest.approx([0, 0], abs=0.01)
+    runs = {name: one.assign(load_curve_test=curves(one["curvature"] - 0.2)) for name, one in runs.items()}
+    both = noise_diagrams.by_samples(runs).value
+    assert both.sel(samples="training").values == pytest.approx([0, 0], abs=0.01)
+    assert both.sel(samples="test").values == pytest.approx([-0.2, -0.2], abs=0.01)

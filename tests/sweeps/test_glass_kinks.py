@@ -12,14 +12,16 @@ from deepmech_book.sweeps.glass import kinks
 
 SIZES = layer_sizes(4, 5, 3)
 STREAM = Stream.of("test kinks")
-DATA = SimpleNamespace(x=STREAM.normal("x", 0, (60, 4)), y=np.where(STREAM.uniform("y", 0, 60) < 0.5, -1.0, 1.0))
+DATA = SimpleNamespace(
+    x_train=STREAM.normal("x", 0, (60, 4)), y_train=np.where(STREAM.uniform("y", 0, 60) < 0.5, -1.0, 1.0)
+)
 W = 0.6 * STREAM.normal("w", 0, n_weights(SIZES))
 
 
 @pytest.mark.parametrize("softplus", [0.0, 5.0])
 def test_the_hessian_is_the_difference_of_gradients(softplus):
     """Of ReLU nearly everywhere: no unit switches within the step."""
-    engine = CompiledWalk(SIZES, DATA.x, DATA.y, "float64", softplus)
+    engine = CompiledWalk(SIZES, DATA.x_train, DATA.y_train, "float64", softplus)
 
     def gradient(weights):
         engine.set(weights)
@@ -33,16 +35,16 @@ def test_normals_are_derivatives_of_what_units_get():
     pairs = kinks.Kinks(np.array([3, 5, 7]), np.array([0, 1, 2]), np.array([4, 0, 2]))
 
     def given(weights):
-        return kinks.pre_activations(weights, SIZES, DATA.x)[0][pairs.sample, pairs.layer, pairs.unit]
+        return kinks.pre_activations(weights, SIZES, DATA.x_train)[0][pairs.sample, pairs.layer, pairs.unit]
 
     differences = [(given(W + step) - given(W - step)) / 2e-6 for step in 1e-6 * np.eye(len(W))]
-    np.testing.assert_allclose(pairs.normals(W, SIZES, DATA.x), np.transpose(differences), atol=1e-8)
+    np.testing.assert_allclose(pairs.normals(W, SIZES, DATA.x_train), np.transpose(differences), atol=1e-8)
 
 
 def test_pairs_that_keep_flipping_are_told_from_those_that_are_passed_or_only_near():
     """Three samples of one unit get w - 1, w - 2 and w - 3; w goes to and fro across 1, then once across 2."""
     x = np.array([[1.0, -1.0], [1.0, -2.0], [1.0, -3.0]])
-    data = SimpleNamespace(x=x, y=np.array([-1.0, -1.0, -1.0]))
+    data = SimpleNamespace(x_train=x, y_train=np.array([-1.0, -1.0, -1.0]))
     path = np.array([[w, 1.0, 0.1] for w in (0.9, 1.1, 0.9, 1.1, 1.9, 2.1)])
     flips, near = kinks.flipping(path, (2, 1, 1), data)
     assert (flips.sample.tolist(), flips.layer.tolist(), flips.unit.tolist()) == ([0], [0], [0])

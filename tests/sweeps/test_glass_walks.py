@@ -22,19 +22,19 @@ SMALL = {"n_data": 300, "whiten": False, "preparation": BRIEF}
 
 def test_components_are_standard_and_have_fixed_signs():
     data = binary("digits", 600, whiten=True)
-    np.testing.assert_allclose(data.x.mean(0), 0, atol=1e-12)
-    np.testing.assert_allclose(np.cov(data.x.T, bias=True), np.eye(10), atol=1e-9)
-    assert set(data.y) == {-1.0, 1.0} and abs(data.y.mean()) < 0.15
+    np.testing.assert_allclose(data.x_train.mean(0), 0, atol=1e-12)
+    np.testing.assert_allclose(np.cov(data.x_train.T, bias=True), np.eye(10), atol=1e-9)
+    assert set(data.y_train) == {-1.0, 1.0} and abs(data.y_train.mean()) < 0.15
     fewer = binary("digits", 600, 5, whiten=True)
     assert fewer.fingerprint != data.fingerprint
-    np.testing.assert_allclose(fewer.x, data.x[:, :5])
+    np.testing.assert_allclose(fewer.x_train, data.x_train[:, :5])
 
 
 def test_components_of_the_program_are_those_of_all_samples():
     few, many = (binary("digits", n) for n in (300, 600))
-    np.testing.assert_array_equal(few.x, many.x[:300])
+    np.testing.assert_array_equal(few.x_train, many.x_train[:300])
     assert few.fingerprint != many.fingerprint != binary("digits", 600, whiten=True).fingerprint
-    whole = binary("digits").x
+    whole = binary("digits").x_train
     variance = whole.var(0)
     assert (np.diff(variance) < 0).all() and variance[0] > 2
     np.testing.assert_allclose(np.cov(whole.T, bias=True), np.diag(variance), atol=1e-9)
@@ -48,10 +48,10 @@ def test_components_of_mnist_are_those_of_the_program():
     if not state("mnist").startswith("ready"):
         pytest.skip("needs MNIST")
     made, whole = np.load(REFERENCE), binary("mnist")
-    np.testing.assert_allclose(whole.x.var(0, ddof=1), made["variance"], atol=1e-6)
-    order = Stream.of("data", "mnist", 0).permutation("train", 0, len(whole.x))
+    np.testing.assert_allclose(whole.x_train.var(0, ddof=1), made["variance"], atol=1e-6)
+    order = Stream.of("data", "mnist", 0).permutation("train", 0, len(whole.x_train))
     first = np.argsort(order)[:200]
-    x = whole.x[first]
+    x = whole.x_train[first]
     np.testing.assert_allclose(x * np.sign((x * made["first"]).sum(0)), made["first"], atol=1e-6)
 
 

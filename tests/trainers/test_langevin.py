@@ -9,6 +9,7 @@ from trainer_data import bent
 
 from deepmech import over
 from deepmech.core.random import Stream
+from deepmech.data import Data
 from deepmech.trainers import langevin
 from deepmech.trainers.engines.compiled.langevin import CompiledWalk, evaluate, initial, layer_sizes
 from deepmech.trainers.engines.torch_walk import BLOCK, TorchWalk
@@ -272,7 +273,7 @@ def test_a_network_that_sleeps_is_finished_in_closed_form():
     data = bent(40)
     dynamics = Dynamics(width=3, hidden=6, regularisation=0.5)
     how = dict(sgd_steps=4000, descent_steps=300, slow_steps=200, learning_rate=0.02)
-    (done,) = run_preparation([WalkMember(dynamics, Preparation(**how), 0)], data)
+    (done,) = run_preparation([WalkMember(dynamics, Preparation(**how), 0)], Data(data.x, data.y))
     made, steps = done.weights, done.steps
     assert np.abs(made).max() < COLLAPSED
     start = initial(layer_sizes(4, 3, 6), Stream.of("glass", 0))

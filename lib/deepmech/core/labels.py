@@ -276,8 +276,6 @@ def _as_array(what: str, value: Any) -> xr.DataArray:
     if isinstance(value, xr.DataArray):
         return value
     plain = None if isinstance(value, xr.Dataset) else np.asarray(value)
-    if isinstance(value, int) and plain is not None and plain.dtype.kind == "O":
-        specs.raise_invalid(what, value, "a whole number that 64 bits hold, below 2^63, or 2^64 without a sign")
     if plain is None or plain.dtype.kind not in "biufUS":
         specs.raise_invalid(what, value, "a number or a labelled array; use over(name, values)")
     return xr.DataArray(plain)

@@ -204,7 +204,7 @@ def validate_signs(caller: str, data: Any, dtype: str) -> Data:
 def _named(found: Data, data: Any) -> Data:
     """With the fingerprint that ``data`` has, or that of the numbers."""
     own = data.get("fingerprint") if isinstance(data, Mapping) else getattr(data, "fingerprint", None)
-    object.__setattr__(found, "fingerprint", found.numbers if own is None else str(own))
+    object.__setattr__(found, "fingerprint", str(own) if own else found.numbers)
     return found
 
 

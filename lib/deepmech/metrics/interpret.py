@@ -5,7 +5,8 @@ the attribute ``jackknife`` of its result. From these follow intervals of any sm
 the population's number in 93 to 97 of 100 draws (tests count) with labels that were drawn, and no less often where a
 number of samples of each class was chosen, or where features of a sample share a lognormal scale of spread 1/2; in 87
 to 95 where features have no fourth moment, and in 82 to 85 where those of a sample share a scale without one
-(``deepmech_book.sweeps.extras.coverage``). An interval of :func:`estimate` is of one layer; of all at once :func:`band`.
+(``deepmech_book.sweeps.extras.coverage``). An interval of :func:`estimate` is of one layer; :func:`band` is of all at
+once.
 Samples have to be independent: of frames of one film, or views of one object, intervals are too narrow unless
 ``load_curve`` was told the ``groups``. Other seeds of the network are not in them.
 

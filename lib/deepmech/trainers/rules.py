@@ -1,4 +1,6 @@
-"""Losses and optimizers by the names that :class:`deepmech.trainers.Training` knows, for many networks at once."""
+"""Losses and optimizers by the names that :class:`deepmech.trainers.Training` knows, and the rule by which networks
+walk, for many networks at once.
+"""
 
 from __future__ import annotations
 
@@ -39,6 +41,18 @@ def adam(p: Tensor, g: Tensor, rate: Tensor, momentum: Tensor, step: int, memory
     second.mul_(0.999).addcmul_(g, g, value=1 - 0.999)
     denominator = (second.sqrt() / (1 - 0.999**step) ** 0.5).add_(1e-8)
     p.sub_(rate / (1 - 0.9**step) * (first / denominator))
+
+
+def hinge_slope(output: Tensor, sign: Tensor) -> Tensor:
+    """The slope in the output f of ½ max(0, 1 - y f)², the loss of networks that walk (glass paper, Eq. 1)."""
+    return -sign * F.relu(1 - sign * output)
+
+
+def langevin(w: Tensor, gradient: Tensor, rate: Tensor, decay: Tensor, noise: Tensor | None = None) -> None:
+    """A step of weights that walk (glass paper, Eqs. 1-3), in place; ``noise`` is √(2Tμ/P_D) ξ."""
+    w.sub_(rate * (gradient + decay * w))
+    if noise is not None:
+        w.add_(noise)
 
 
 LOSSES: dict[str, Loss] = {"cross_entropy": F.cross_entropy, "mse": mse}

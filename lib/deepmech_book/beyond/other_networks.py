@@ -72,13 +72,6 @@ def phases(trained, untrained):
     return Measurement(beside(found, before, "seed"), detail=words)
 
 
-@measures("A.1.travels.bends")
-def bends(diagrams):
-    """Curvature with the most dropout less that with none, by kind."""
-    falls = [(most - least).mean("slope") for least, most in map(ends, diagrams.values())]
-    return Measurement(estimate(xr.concat(falls, xr.Variable("network", list(diagrams))), "seed", "symmetric"))
-
-
 @measures("A.1.travels.accuracy")
 def accuracy(diagrams):
     """Rank correlation of accuracy with the size of the curvature, by kind; null: with the distance from the dropout

@@ -75,12 +75,10 @@ class _Reader:
         nodes = [node for node, at in _nodes(inspect.getfile(value), code is None) if at == starts]
         scope = dict(vars(inspect.getmodule(value)))
         scope |= {} if code is None else inspect.getclosurevars(value).nonlocals
-        names = [n for node in nodes for n in ast.walk(node)]
-        bound = [n.id for n in names if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)]
-        bound += [n.arg for n in names if isinstance(n, ast.arg)]
-        bound += [
-            n.name for n in names if isinstance(n, ast.FunctionDef | ast.ExceptHandler) and n.name and n not in nodes
-        ]
+        inside = [n for node in nodes for n in ast.walk(node) if n is not node]
+        bound = [n.id for n in inside if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)]
+        bound += [n.arg for n in inside if isinstance(n, ast.arg)]
+        bound += [str(n.name) for n in inside if isinstance(n, ast.FunctionDef | ast.ExceptHandler)]
         return [self.plain(node, scope, list(dict.fromkeys(bound))) for node in nodes]
 
     def plain(self, node: Any, scope: Mapping[str, Any], bound: list[str]) -> Any:
@@ -99,23 +97,15 @@ class _Reader:
             parts |= {"bound": bound.index(own)} if own in bound else {name: own} if name == "id" else {}
         return [type(node).__name__, *([name, self.plain(part, scope, bound)] for name, part in parts.items())]
 
-    def named(self, node: ast.Attribute | ast.Name, scope: Mapping[str, Any], bound: list[str]) -> Any:
+    def named(self, node: Any, scope: Mapping[str, Any], bound: list[str]) -> Any:
         """What a name at the head of a module, or of another module, means; None if it is none."""
-        if isinstance(node, ast.Name):
-            if node.id in bound or not (node.id in scope or hasattr(builtins, node.id)):
-                return None
-            value = scope.get(node.id, getattr(builtins, node.id, None))
-            return value.__name__ if isinstance(value, ModuleType) else self.meant(value)
-        above: Any = node.value
-        chain = [node.attr]
-        while isinstance(above, ast.Attribute):
-            above, chain = above.value, [above.attr, *chain]
-        value = scope.get(above.id) if isinstance(above, ast.Name) and above.id not in bound else None
-        if not isinstance(value, ModuleType):
+        chain: list[str] = []
+        while isinstance(node, ast.Attribute):
+            node, chain = node.value, [node.attr, *chain]
+        value = scope.get(node.id, getattr(builtins, node.id, None)) if isinstance(node, ast.Name) else None
+        if value is None or node.id in bound or (chain and not isinstance(value, ModuleType)):
             return None
-        if not value.__name__.startswith(_HOUSE):
-            return ".".join([value.__name__, *chain])
-        while chain and isinstance(value, ModuleType):
+        while chain and isinstance(value, ModuleType) and value.__name__.startswith(_HOUSE):
             value, *chain = getattr(value, chain[0]), *chain[1:]
         return [value.__name__ if isinstance(value, ModuleType) else self.meant(value), *chain]
 

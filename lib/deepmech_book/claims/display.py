@@ -126,10 +126,18 @@ def facts(claim: Claim, record: Record) -> list[tuple[str, str]]:
         told = ", of the one of its numbers that decides" if record.get("count", 0) > 1 else ""
         found.append(("again", f"as many runs once more would say the same in {_share(sure[0])} cases{told}"))
         few = f"even if the truth lay in the middle of the rule, so few runs would show it in {_share(sure[1])} cases"
-        found += [("power", few)] if sure[1] < 0.95 else []
+        few = f"so few runs hold on {claim.power} draws on which it is true" if claim.power else few
+        found += [("power", few)] if claim.power or sure[1] < 0.95 else []
     elif record["interval"]:
         found.append(("again", "as many runs would say the same: they do not scatter"))
     return found
+
+
+def _region(claim: Claim, record: Record) -> tuple[float, float]:
+    """The ends of the rule, of the number that a record shows."""
+    expected = None if record["expected"] is None else np.array(record["expected"])
+    low, high = claim.rule.region(expected)
+    return float(low), float(high)
 
 
 def half_widths(claim: Claim, record: Record) -> float | None:
@@ -138,9 +146,9 @@ def half_widths(claim: Claim, record: Record) -> float | None:
     """
     if not (ends := record.get("interval")) or ends[0] == ends[1]:
         return None
-    low, high = map(float, claim.rule.region(None if record["expected"] is None else np.array(record["expected"])))
+    low, high = _region(claim, record)
     inside = [2 * min(record["measured"] - low, high - record["measured"]) / (ends[1] - ends[0])]
-    if claim.better_than_null and (less := record.get("difference")):
+    if claim.better_than_null and (less := record.get("difference")) and less[0] != less[1]:
         inside.append(claim.rule.direction * (less[0] + less[1]) / (less[1] - less[0]))
     return min(inside)
 
@@ -149,7 +157,8 @@ def leading(record: Record) -> str:
     """The verdict that leads: beside the first null, where that was exchanged or dropped when it was known that the
     claim held only trivially.
     """
-    return record.get("first_verdict") or record["verdict"] if record["verdict"] == HOLDS else record["verdict"]
+    first = record.get("first_verdict") if record["verdict"] == HOLDS and record.get("kind") != "finding" else ""
+    return first or record["verdict"]
 
 
 def surety(claim: Claim, record: Record) -> tuple[float, float] | None:
@@ -158,10 +167,8 @@ def surety(claim: Claim, record: Record) -> tuple[float, float] | None:
     """
     if not (interval := record.get("interval")) or interval[0] == interval[1]:
         return None
-    expected, better = None if record["expected"] is None else np.array(record["expected"]), record.get("difference")
-    low, high = map(float, claim.rule.region(expected))
-    up = claim.rule.direction > 0
-    better = (tuple(better) if up else (-better[1], -better[0])) if claim.better_than_null and better else None
+    up, (low, high), (less, more) = claim.rule.direction > 0, _region(claim, record), record.get("difference") or (0, 0)
+    better = ((less, more) if up else (-more, -less)) if claim.better_than_null and less != more else None
     if claim.better_than_null and not better and record["verdict"] == HOLDS:  # beside a null that is taken as known
         low, high = (record["null"], high) if up else (low, record["null"])
     least, most = (end if end is not None else far for end, far in zip(claim.range, (-np.inf, np.inf), strict=True))
@@ -191,8 +198,7 @@ def line(record: Record, claim: Claim) -> str:
         return ""
     named = ("expected", "first_null", "null")
     rivals = {name.replace("_", " "): record[name] for name in named if record.get(name) is not None}
-    expected = None if record["expected"] is None else np.array(record["expected"])
-    bars = [float(end) for end in claim.rule.region(expected) if np.isfinite(end)]
+    bars = [end for end in _region(claim, record) if np.isfinite(end)]
     value, others = short(record["measured"], record["interval"], *rivals.values(), bars=bars)
     beside = [f"{name} {other}" for name, other in zip(rivals, others, strict=True)] or [f"rule {claim.rule.words}"]
     beside += [f"worst of {record['count']}"] if record.get("count", 0) > 1 else []

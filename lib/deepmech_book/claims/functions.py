@@ -96,9 +96,9 @@ class Entry:
 def judged(claim: str, found: Measurement, seeds: int | None = None) -> Entry:
     """What was found of a claim of the registry, with the verdict that follows by the claim's rule.
 
-    ``seeds`` is the number of runs behind a number without an interval; an estimate has to bring that of its
-    independent ones. A ValueError names a measurement
-    that is missing or not finite, and an expected value or a null that is missing, or that the claim does not have.
+    ``seeds`` is the number of runs behind a number without an interval; an estimate brings that of its own.
+    A ValueError names a measurement that is missing or not finite, an interval that does not say of how many runs, and
+    an expected value or a null that is missing, or that the claim does not have.
     """
     measured, expected, null = found.measured, found.expected, found.null
     detail, not_testable = found.detail, found.not_testable

@@ -25,7 +25,7 @@ CHAPTERS = ("spring_block", "elastic_sde", "glass", "beyond")
 """Folders of ``deepmech_book`` in which pages stand, each beside what its claims say: ``glass/displacement.yml``."""
 SHORT = {"says": "statement", "rival": "against"}
 """What fields of a claim are called there."""
-ALONE = ("id", "statement", "main", "answer", "history", "first_null", "range")
+ALONE = ("id", "statement", "main", "answer", "history", "first_null", "range", "power")
 """Fields of a claim that its rows do not take over."""
 FROZEN, OLDER, AFTER = "frozen before the data", "rule older than the number", "changed after"
 """How old a rule is beside its number: written down with all else before the data, before the number, or not so."""
@@ -76,7 +76,8 @@ class Claim(Numbered):
     known``), from which :attr:`status` follows.
     ``first_null`` is the null that was exchanged or dropped when it was known that the claim held only trivially.
     ``range`` are the ends of what its number can be, such as ``[-1, 1]`` of a correlation, ``~`` for none: with that of
-    the rule they say how far inside of the rule a true number may lie.
+    the rule they say how far inside of the rule a true number may lie. ``power`` is on how many made-up draws on which
+    the claim is true as few runs as ship hold, ``46 of 60``, where the interval of one number does not say it.
     ``ours`` are claims that no sentence of a paper makes, counted apart. Pages show a ``main`` claim as a card, the
     others as rows of a table.
 
@@ -102,6 +103,7 @@ class Claim(Numbered):
     ours: bool = False
     family: str = ""
     range: tuple[float | None, float | None] = (None, None)
+    power: str = ""
 
     def __post_init__(self) -> None:
         if self.family and self.main:

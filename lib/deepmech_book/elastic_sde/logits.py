@@ -63,6 +63,17 @@ def in_the_plane(logits):
     return logits.astype(float) @ axes
 
 
+def by_pairs(moments):
+    """Logits of a moment in the planes of two of their coordinates, and classes, by data: (panel, trial, axis)."""
+    points, group = {}, {}
+    for name, one in moments.items():
+        for k, j in combinations(range(3), 2):
+            title = f"{name}, $X_{j + 1}$ over $X_{k + 1}$"
+            points[title] = one.logits.isel(logit=[k, j]).rename(logit="axis").assign_coords(axis=[0, 1])
+            group[title] = one.label
+    return tuple(xr.concat(each.values(), xr.Variable("panel", list(each))) for each in (points, group))
+
+
 def direction(means, k, other):
     """ν = (X̄ᵏ − X̄ˡ)/|X̄ᵏ − X̄ˡ| at the end (paper B, Eq. C.24): of the means over the last tenth of the times."""
     last = means.isel(time=slice(-max(1, means.sizes["time"] // 10), None)).mean("time").transpose("class", "logit")

@@ -1,7 +1,9 @@
-// What opens the book: a chain, and networks in training, shaken alike: how both end, and, back in time, how they begin.
+// What opens the book: a chain, and networks in training, shaken alike. By itself it goes through all shakes, with both as they
+// end; a reader looks for the one at which all layers do the same, or goes back in time.
 
 import { ChainDrawing, shade } from "./chain_drawing.js";
-import { average, html, number, set, symbolText, write } from "./dom.js";
+import { button, help } from "./controls.js";
+import { average, html, number, set, symbol, symbolText, write } from "./dom.js";
 import { LinePlot } from "./line_plot.js";
 import { Player } from "./player.js";
 import { Chain, ETA, curvature, largeNoiseLimit, regimeOf } from "./spring_block.js";
@@ -12,7 +14,11 @@ const REGIMES = {
   linear: ["Balanced", "all layers do the same"],
   convex: ["Over-noisy", "the early layers do more"],
 };
+const GOAL = "Find the shake at which all layers do the same.";
+const YOUNG = "Around epoch 20 even unshaken networks look over-noisy: their last layers learn last.";
 const HEIGHT = 210;
+/** So much of a chain's time, in per cent, is shown of each shake that is passed through. */
+const SEEN = 8;
 /** What is left to do after each layer, from 1 to 0. */
 const left = (load) => load.map((v) => (v - load.at(-1)) / (load[0] - load.at(-1)));
 /** The curvature of what is left: that of positions, turned over. */
@@ -21,11 +27,14 @@ const bend = (share) => curvature(share.map((v) => 1 - v));
 class Explorer extends Player {
   constructor(model, el) {
     super(model, { physics: ["shake"], perUnit: Math.round(1 / ETA), stride: 100, shown: "position", decimals: 0 });
+    this.sweeping = model.get("running") && !this.calm;
     this.drawing = new ChainDrawing();
     this.plots = { chain: new LinePlot(HEIGHT, "spring"), network: new LinePlot(HEIGHT, "network") };
     this.network = { word: html("strong"), meaning: html("span") };
     this.state = html("p", { class: "state" }, this.network.word, this.network.meaning);
+    this.goal = html("p", { class: "goal" });
     const side = (title, state, plot) => html("section", { class: "plot", "aria-label": title }, html("h4", {}, title), state, plot.root);
+    const scale = model.get("scale");
     this.begin(
       el, "shake", "A chain and networks, shaken alike",
       html(
@@ -40,17 +49,28 @@ class Explorer extends Player {
             note: () => "of training: drag to go back",
           },
         }, " one"),
-        html("div", { class: "buttons" }, this.runButton({ hold: "Hold both where they are", move: "Let both go on, or begin anew" })),
+        html(
+          "div", { class: "buttons" }, this.runButton({ hold: "Hold both where they are", move: "Go through all shakes, from none on" }),
+          button("Replay training", "From the first record on, at this shake", () => this.replay()),
+        ),
       ),
-      this.drawing.root,
+      this.goal, this.drawing.root,
       html(
         "div", { class: "plots" },
         side("A chain", html("p", { class: "state" }, this.word, this.meaning), this.plots.chain),
         side("Networks", this.state, this.plots.network),
       ),
       this.numbers,
+      help(
+        `Networks (five a stop, the thick line is their mean) are those of a row of Fig. 1(c), MNIST and negative slope 0.2; every fourth stop is a column of that figure, the others lie between.`,
+        [`The chain has the frictions `, symbol("μ", "→"), ` = ${this.settings.friction_right} and `, symbol("μ", "←"), ` = ${this.settings.friction_left}. Its noise is a ${scale}th of the networks' dropout: with this one number, which was fitted, both are straight at the same shake. The chain turns more sharply.`],
+        `Played by itself, every stop shows both as they end: networks at the last epoch, the chain's last ${SEEN} units of time of ${model.get("t_end")}, and what moves from stop to stop is drawn smoothly.`,
+      ),
     );
     const show = () => {
+      if (this.passing) return;
+      this.sweeping = false;
+      if (model.get("running")) this.set({ running: false });
       this.start();
       this.publish();
     };
@@ -64,23 +84,41 @@ class Explorer extends Player {
 
   /** The chain that is shaken so hard. */
   get settings() {
-    return { ...this.model.get("chain"), noise: this.model.get("noises")[this.at] };
+    return { ...this.model.get("chain"), noise: this.model.get("shake") / this.model.get("scale") };
   }
 
-  /** A chain at the time that the model has. */
+  /** A chain at the time that the model has, or shortly before its end. */
   start() {
+    const share = this.sweeping && this.passing ? 100 - SEEN : this.model.get("passed");
     this.subject = new Chain(this.settings.n_blocks, this.normals(this.model.get("purpose")));
-    this.advance(Math.round((this.model.get("passed") / 100) * this.remaining));
+    this.subject.advance(this.settings, Math.round((share / 100) * this.remaining));
   }
 
+  /** The next shake, or this one, without a reader's hand. */
+  pass(at) {
+    this.passing = true;
+    this.model.set("shake", this.choices.shake[at]);
+    this.start();
+    this.passing = false;
+  }
+
+  /** All shakes, from none on. */
   reset() {
-    this.model.set("passed", 0);
+    this.model.set("passed", 100);
+    this.sweeping = true;
+    this.pass(0);
     super.reset();
+  }
+
+  replay() {
+    this.sweeping = false;
+    this.set({ running: false, passed: 0 });
+    this.set({ running: true });
   }
 
   /** How much of the time has passed, in per cent. */
   get passed() {
-    return Math.round((100 * this.time) / this.model.get("t_end"));
+    return this.sweeping ? 100 : Math.round((100 * this.time) / this.model.get("t_end"));
   }
 
   /** The epoch after this share of the time; the first records are of epoch 10. */
@@ -94,10 +132,11 @@ class Explorer extends Player {
   }
 
   get done() {
-    return this.remaining <= 0;
+    return this.remaining <= 0 && !(this.sweeping && this.at < this.choices.shake.length - 1);
   }
 
   advance(steps) {
+    if (this.sweeping && this.remaining <= 0 && !this.done) this.pass(this.at + 1);
     this.subject.advance(this.settings, Math.min(steps, this.remaining));
   }
 
@@ -121,12 +160,19 @@ class Explorer extends Player {
     this.plots.network.layout(layer(p.n_blocks), share);
   }
 
+  /** From stop to stop pictures do not jump. */
+  smooth(now) {
+    const before = this.sweeping && this.model.get("running") ? this.drawn : undefined;
+    this.drawn = before ? now.map((curve, i) => curve.map((v, j) => before[i][j] + 0.2 * (v - before[i][j]))) : now;
+    return this.drawn;
+  }
+
   draw() {
-    const p = this.settings, { time } = this, { x } = this.subject, L = p.n_blocks, epoch = this.epoch(time / this.model.get("t_end"));
+    const p = this.settings, { time, sweeping } = this, L = p.n_blocks, epoch = this.epoch(sweeping ? 1 : time / this.model.get("t_end"));
     if (this.model.get("passed") !== this.passed) this.model.set("passed", this.passed);
-    const chain = Array.from(x, (v) => 1 - v), networks = this.networks(epoch);
-    const mean = average(networks);
-    this.drawing.update(this.subject, p);
+    const networks = this.networks(epoch), here = [Array.from(this.subject.x), average(networks), ...networks];
+    const [x, mean, ...seeds] = this.smooth(here), chain = x.map((v) => 1 - v);
+    this.drawing.update({ x, held: (q, l) => this.subject.held(q, l) }, p);
     const lines = (curve, seeds, size) => [
       { class: "zero", points: [[-1, 0], [99, 0]] }, { class: "chord", points: [[0, 1], [curve.length - 1, 0]] },
       ...seeds.map((one) => ({ class: "seed", points: [...one.entries()] })),
@@ -134,18 +180,33 @@ class Explorer extends Player {
       { class: "block", points: [...curve.entries()].slice(1, size), dots: 5, mark: (i) => ({ style: shade(i + 1, L) }) },
     ];
     this.plots.chain.draw(lines(chain, [], -1));
-    this.plots.network.draw(lines(mean, networks, undefined));
-    const regime = regimeOf(bend(mean));
-    write(this.network.word, REGIMES[regime][0]);
-    write(this.network.meaning, REGIMES[regime][1]);
-    set(this.state, { "data-regime": regime });
-    this.show(regimeOf(bend(chain)), ...REGIMES[regimeOf(bend(chain))], [
-      `chain at t = ${number(time, 0)}`, `networks at epoch ${number(epoch, 0)}`, "",
+    this.plots.network.draw(lines(mean, seeds, undefined));
+    const regimes = [regimeOf(curvature(here[0])), regimeOf(bend(here[1]))];
+    write(this.network.word, REGIMES[regimes[1]][0]);
+    write(this.network.meaning, REGIMES[regimes[1]][1]);
+    set(this.state, { "data-regime": regimes[1] });
+    const moved = this.subject.steps > 0;
+    this.show(moved ? regimes[0] : "", ...(moved ? REGIMES[regimes[0]] : ["At the wall", "nothing has moved yet"]), [
+      `chain at t = ${number(time, 0)}`, `networks at epoch ${number(epoch, 0)}`, `test accuracy ${this.accuracy(this.at)}`,
     ]);
+    const ended = sweeping || this.remaining <= 0, found = ended && !this.model.get("running") && regimes.every((one) => one === "linear");
+    write(this.goal, found ? this.found() : !ended ? YOUNG : regimes[1] === "linear" ? `${GOAL} The networks are there; the chain turns more sharply.` : GOAL);
+    set(this.goal, { class: found ? "goal found" : "goal" });
+  }
+
+  /** Of the networks of a stop at the last epoch. */
+  accuracy(at) {
+    return `${number(100 * this.model.get("accuracy")[at], 1)} %`;
+  }
+
+  /** What a reader learns who has found the balance. */
+  found() {
+    const [none, most] = [0, this.choices.shake.length - 1].map((at) => this.accuracy(at));
+    return `Found: at dropout ${this.model.get("shake")} all layers do the same. Test accuracy ${this.accuracy(this.at)}; unshaken ${none}, shaken hardest ${most}.`;
   }
 
   tell() {
-    return `Networks at the same dropout: ${this.network.word.textContent}, ${this.network.meaning.textContent}.`;
+    return `Networks at the same dropout: ${this.network.word.textContent}, ${this.network.meaning.textContent}. ${this.goal.textContent}`;
   }
 }
 

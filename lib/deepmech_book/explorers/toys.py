@@ -9,7 +9,7 @@ from deepmech.core.labels import over
 from deepmech.metrics.curvature import curvature
 from deepmech.plots.style import format_number, temperatures
 from deepmech.simulators.spring_block import Chain, equilibrium, simulate
-from deepmech_book.glass import forecast, phases, superposition
+from deepmech_book.glass import phases
 from deepmech_book.sweeps.glass.walks import FINE_WINDOW
 
 
@@ -44,8 +44,9 @@ def creeping(right: float = 0.1, left: float = 0.2, n_runs: int = 8) -> dict[str
 
 def rescaled(run: xr.Dataset) -> dict[str, Any]:
     """A switch: overlaps of networks and of free walks over time in steps, and over t/τ₉₀."""
-    warm = run.sel(temperature=[t for t in superposition.lay(phases.overlaps(run))[1] if t > 0])
-    table, named = phases.times(warm), [f"T = {format_number(t)}" for t in warm.temperature.values]
+    table = phases.times(run)
+    table = table.isel(temperature=np.flatnonzero((table.temperature > 0) & np.isfinite(table["tau"])))
+    warm, named = run.sel(temperature=table.temperature), [f"T = {format_number(t)}" for t in table.temperature.values]
     overlap = phases.overlaps(warm).mean("seed"), phases.free_overlaps(warm).mean("seed")
     flat, tau = (
         xr.concat([one.drop_vars("temperature") for one in both], "temperature", join="inner")
@@ -114,14 +115,13 @@ def leaving(run: xr.Dataset) -> dict[str, Any]:
 
 def foretold(walked: xr.Dataset, said: xr.Dataset) -> dict[str, Any]:
     """A temperature: overlaps as walked, as foretold from one look before, and of free walks."""
-    at, two = np.sort(walked.temperature.values), ("forecast", "free walk")
-    found = [forecast.drawn({"": walked}, at)[""], *(forecast.drawn({"": said}, at, kind=kind)[""] for kind in two)]
-    curves = dict(zip(("as walked", "foretold", "free walk"), found, strict=True))
-    end = found[0].time.values[-1]
+    runs = {"as walked": walked, "foretold": said.sel(kind="forecast"), "free walk": said.sel(kind="free walk")}
+    means = {name: phases.overlaps(one.sortby("temperature")).mean("seed").dropna("time") for name, one in runs.items()}
+    end, at = (means["as walked"][name].values for name in ("time", "temperature"))
     says = [
-        f"At T = {format_number(t)}, after {end:,} steps, {did:.0f} % of the weights are still in the window. One look "
-        f"before had foretold {told:.0f} %; a free walk keeps {free:.0f} %."
-        for t, did, told, free in zip(at, *(100 * one.sel(time=end).values for one in found), strict=True)
+        f"At T = {format_number(t)}, after {end[-1]:,} steps, {did:.0f} % of the weights are in the window still. One "
+        f"look before had foretold {told:.0f} %; a free walk keeps {free:.0f} %."
+        for t, did, told, free in zip(at, *(100 * one.sel(time=end[-1]).values for one in means.values()), strict=True)
     ]
     looks = {"as walked": "points", "free walk": "free"}
-    return {"curves": stacked(curves, "temperature", "time"), "says": says, "looks": looks}
+    return {"curves": stacked(means, "temperature", "time"), "says": says, "looks": looks}

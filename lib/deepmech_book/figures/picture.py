@@ -51,7 +51,12 @@ _THEME = (
     f"svg{{background:{style.LIGHT.background}}}@media(prefers-color-scheme:dark){{svg{{background:#121212}}"
     + "".join(
         f"[style*='{what}: {light}']{{{what}:{dark}!important}}"
-        for light, dark in ((style.LIGHT.text, "#ced6dd"), (style.LIGHT.muted, "#9ca4af"), (style.GROUND, "#121212"))
+        for light, dark in (
+            (style.LIGHT.text, "#ced6dd"),
+            (style.LIGHT.muted, "#9ca4af"),
+            (style.LIGHT.faint, "#3b434e"),
+            (style.GROUND, "#121212"),
+        )
         for what in ("fill", "stroke")
     )
     + "}"

@@ -19,11 +19,11 @@ PHASES = ("regularised", "underparameterised")
 AGEING = "regularised"
 """The phase whose walks slowed down more than a first look foretold, in networks that walked before."""
 RIVALS = {
-    "C.3.kinks.renewed.first": ("renewed look", "first look"),
-    "C.3.kinks.renewed.slide": ("renewed look", "renewed slide"),
-    "C.3.kinks.ageing.bowl": ("kinks", "first look"),
-    "C.3.kinks.ageing.random": ("kinks", "random directions"),
-    "C.3.kinks.ageing.near": ("kinks", "near pairs"),
+    "C.3.kinks.renewed_first": ("renewed look", "first look"),
+    "C.3.kinks.renewed_slide": ("renewed look", "renewed slide"),
+    "C.3.kinks.ageing_bowl": ("kinks", "first look"),
+    "C.3.kinks.ageing_random": ("kinks", "random directions"),
+    "C.3.kinks.ageing_near": ("kinks", "near pairs"),
 }
 """What foretells ageing in a claim, and in its null."""
 
@@ -114,13 +114,13 @@ def direction(runs):
     return Measurement(by_phase(runs, lambda run: first(run.cos_way)))
 
 
-@measures("C.3.kinks.smooth.direction")
+@measures("C.3.kinks.smooth_direction")
 def smooth_direction(runs):
     """Cosine of the gradient at a point with the drift of a look."""
     return Measurement(by_phase(runs, lambda run: first(run.cos_drift)))
 
 
-@measures("C.3.kinks.instant", "C.3.kinks.smooth.instant")
+@measures("C.3.kinks.instant", "C.3.kinks.smooth_instant")
 def instant(runs):
     """τ₉₀ foretold from one instant by the walked one, after the first wait."""
     return Measurement(by_phase(runs, lambda run: foretold(run, "one instant"), np.exp))
@@ -185,34 +185,34 @@ def ageing(runs):
     return Measurement(by_phase(runs, lambda run: excess(run, "kinks"), np.exp))
 
 
-@measures("C.3.kinks.renewed.first")
+@measures("C.3.kinks.renewed_first")
 def renewed_and_first(runs):
     """Of the renewed look; the null: of the first."""
-    return size_of_excess(runs, "C.3.kinks.renewed.first")
+    return size_of_excess(runs, "C.3.kinks.renewed_first")
 
 
-@measures("C.3.kinks.renewed.slide")
+@measures("C.3.kinks.renewed_slide")
 def renewed_and_slide(runs):
     """Of the renewed look; the null: of a renewed slide."""
-    return size_of_excess(runs, "C.3.kinks.renewed.slide")
+    return size_of_excess(runs, "C.3.kinks.renewed_slide")
 
 
-@measures("C.3.kinks.ageing.bowl")
+@measures("C.3.kinks.ageing_bowl")
 def ageing_and_bowl(runs):
     """Along kinks with the Hessian; the null: of the first look's drift and curvature."""
-    return size_of_excess(runs, "C.3.kinks.ageing.bowl")
+    return size_of_excess(runs, "C.3.kinks.ageing_bowl")
 
 
-@measures("C.3.kinks.ageing.random")
+@measures("C.3.kinks.ageing_random")
 def ageing_and_random(runs):
     """Along kinks with the Hessian; the null: with as many random directions in their place."""
-    return size_of_excess(runs, "C.3.kinks.ageing.random")
+    return size_of_excess(runs, "C.3.kinks.ageing_random")
 
 
-@measures("C.3.kinks.ageing.near")
+@measures("C.3.kinks.ageing_near")
 def ageing_and_near(runs):
     """Along kinks with the Hessian; the null: with directions of pairs near zero in their place."""
-    return size_of_excess(runs, "C.3.kinks.ageing.near")
+    return size_of_excess(runs, "C.3.kinks.ageing_near")
 
 
 # --- tables

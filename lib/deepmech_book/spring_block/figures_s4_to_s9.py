@@ -159,25 +159,20 @@ def best(made):
 # ``without`` and ``normed``: over ``slope``, ``dropout``, ``seed``, without and with batch normalisation
 
 
-def of_corner(corner):
-    """Curvature of each seed at the rate where the mean over all others is largest; ``corner``: ReLU networks without
-    dropout, over ``learning_rate`` and ``scaled``."""
-    bend = corner["curvature"].isel(scaled=0, drop=True)  # variance 1, the paper's words
-    at = leave_one_out(bend, "seed").argmax("learning_rate")
-    return estimate(bend.isel(learning_rate=at).drop_vars("learning_rate"), "seed", "symmetric")
-
-
 @measures("A.text.no_norm_pattern")
 def pattern(without, normed, corner):
     """Curvature without batch normalisation where it is concave with it, and minus that where it is convex with it; in
-    words, that of the ``corner`` at smaller steps."""
+    words that of the ``corner``, ReLU networks without dropout, of each seed at the rate that is best by all others."""
     known, bend = normed["curvature"].mean("seed"), without["curvature"]
     phases = {"concave": bend.where(known > STRAIGHT), "convex": -bend.where(known < -STRAIGHT)}
     cells = [one.mean(["slope", "dropout"]) for one in phases.values()]
     same = estimate(xr.concat(cells, xr.Variable("phase", list(phases))), "seed", "symmetric")
     order = rank_correlation(without["curvature"], normed["curvature"], "seed")
     words = f"Over all cells the rank correlation of both curvatures is {order}."
-    small = f"ReLU networks without dropout have the curvature {of_corner(corner)} at the best of three learning rates."
+    small = corner["curvature"].isel(scaled=0, drop=True)  # variance 1, the paper's words
+    at = leave_one_out(small, "seed").argmax("learning_rate")
+    small = estimate(small.isel(learning_rate=at).drop_vars("learning_rate"), "seed", "symmetric")
+    small = f"ReLU networks without dropout have the curvature {small} at the best of three learning rates."
     return Measurement(same, detail=f"{words} {small}")
 
 

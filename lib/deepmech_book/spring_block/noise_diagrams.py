@@ -14,28 +14,31 @@ from deepmech.core.labels import over
 from deepmech_book.claims.functions import Measurement, measures
 from deepmech_book.figures.spring_block import noise_of
 from deepmech_book.spring_block import summaries
+from deepmech_book.spring_block.experiments import FITS
 from deepmech_book.spring_block.printed import printed
 from deepmech_book.spring_block.summaries import (
     STRAIGHT,
     NetworkDiagram,
+    by_test_curves,
     in_a_row,
     inside,
     is_better,
     over_diagrams,
 )
 from deepmech_book.spring_block.words import said
+from deepmech_book.sweeps.spring_block.networks import PANELS
 
 FORTY, MORE = range(100, 140), range(140, 232)
-"""Seeds of networks that judge champions: first forty, and of panels that these left open, and of Fig. 1(a) on the
-print's images, ninety-two more, which then judge alone. Written down before the second were trained."""
+"""Seeds of networks that judge champions, of most diagrams and of Fig. 1(a) with the images of the print; both were
+written down before these networks were trained."""
 
 
-def fresh(sweep, diagram, seeds=FORTY):
+def fresh(sweep, diagram):
     """Networks of new seeds at the best bent and the best straight cells of a diagram, over ``place``."""
     slopes, values = zip(*diagram.champions(), strict=True)
     chosen = {name: np.array(of, sweep.cells[name].dtype) for name, of in (("slope", slopes), (diagram.noise, values))}
     cells = {name: xr.DataArray(of, {"place": range(len(of))}, "place") for name, of in chosen.items()}
-    cells["seed"] = over("seed", seeds)
+    cells["seed"] = over("seed", MORE if sweep.fixed["data"].get("n_train") == FITS else FORTY)
     return replace(sweep, name=sweep.name.replace("figure-", "fresh-"), cells=cells)
 
 
@@ -62,6 +65,14 @@ def tops(diagrams):
         "of the best cell": stack({title: one.best_curvature for title, one in diagrams.items()}, "diagram"),
     }
     return stack(numbers, "number").map(lambda a: said(a, "signed curvature"))
+
+
+def by_samples(made):
+    """Curvature of the most accurate cell of each diagram, by load curves of training and of test samples."""
+    kinds = {"training": made, "test": {title: by_test_curves(one) for title, one in made.items()}}
+    each = {kind: {t: NetworkDiagram(one).best_curvature for t, one in of.items()} for kind, of in kinds.items()}
+    both = stack({kind: stack(of, "diagram") for kind, of in each.items()}, "samples")
+    return both.map(lambda a: said(a, "signed curvature"))
 
 
 RIVALS = {
@@ -118,16 +129,15 @@ def lazy_corner(panels):
 
 
 @measures("A.1.convex_side")
-def convex_side(panels, more=()):
+def convex_side(panels, more):
     """Curvature at the strongest noise, in every row of every diagram; rows of which there are ``more`` networks, by
     the name of the diagram, are judged by these alone."""
-    again = dict(more)
-    rest = {name: one.drop_sel(slope=again[name]["slope"]) if name in again else one for name, one in panels.items()}
-    rest |= {f"{name}, new networks": one for name, one in again.items()}
+    rest = {name: one.drop_sel(slope=more[name]["slope"]) if name in more else one for name, one in panels.items()}
+    rest |= {f"{name}, new networks": one for name, one in more.items()}
     return Measurement(over_diagrams(rest, lambda one: one.noisiest))
 
 
-@measures("A.1.accuracy_falls")
+@measures("A.1.accuracy_falls", *(f"A.1.{panel.letter}.accuracy_falls" for panel in PANELS.values()))
 def accuracy_falls(panels):
     """Rank correlation of accuracy with the size of the curvature over the cells of every diagram."""
     return summaries.accuracy_falls(panels)
@@ -171,6 +181,12 @@ def best_cell(diagrams):
     """How far inside of straight the most accurate cell of every diagram is, beside the mean of its cells."""
     found = over_diagrams(diagrams, lambda one: inside("straight", one.best_curvature))
     return Measurement(found, null=STRAIGHT - abs(mean_curvatures(diagrams)))
+
+
+@measures("A.1.best_by_test_curves")
+def best_by_test_curves(diagrams):
+    """The same by load curves of test samples."""
+    return best_cell({title: by_test_curves(one) for title, one in diagrams.items()})
 
 
 @measures("A.S9.best_is_concave")

@@ -61,17 +61,14 @@ def bends(run, rows):
     return curvature(run["load_curve"], dim="block").sel(friction_right=rows(run.friction_right))
 
 
-def over_figures(diagrams, number):
-    """A number of every run of every diagram, told the diagram's friction to the left; mean over runs."""
-    found = {name: number(one, DIAGRAMS[name].friction_left) for name, one in diagrams.items()}
-    return in_a_row({f"Fig. {name.removeprefix('A.')}": estimate(one, "run", "skewed") for name, one in found.items()})
-
-
 @measures("A.3.convex")
 def convex(diagrams):
     """Curvature at the strongest noise, in every row of a diagram whose friction to the left is the larger one."""
-    found = over_figures(diagrams, lambda run, left: bends(run, lambda mu: mu < left).isel(noise=-1, drop=True))
-    return Measurement(found)
+    found = {}
+    for name, run in diagrams.items():
+        bend = bends(run, lambda mu, left=DIAGRAMS[name].friction_left: mu < left).isel(noise=-1, drop=True)
+        found[f"Fig. {name.removeprefix('A.')}"] = estimate(bend, "run", "skewed")
+    return Measurement(in_a_row(found))
 
 
 @measures("A.3.monotone")

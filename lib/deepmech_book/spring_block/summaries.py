@@ -249,7 +249,7 @@ class NetworkDiagram:
 
     def summary(self) -> dict[str, str]:
         """Shape against accuracy, the rival, and the best cell, in words."""
-        best = self.best_cell
+        best, weakest = self.best_cell, float(self.bends_with_noise.value.max())
         return ({"cells left out": str(self.left_out)} if self.left_out else {}) | {
             "rank correlation of accuracy with |curvature|": str(self.falls),
             "the same, with the distance from the noise best in other rows": two_decimals(self.falls.null),
@@ -260,6 +260,7 @@ class NetworkDiagram:
             "highest accuracy": f"{100 * best['accuracy']:.1f} %",
             "its cell": f"α = {best['slope']:g}, {self.noise.replace('_', ' ')} {best[self.noise]:g}",
             "its curvature": str(self.best_curvature),
+            "curvature with noise, in the row where it is weakest": two_decimals(weakest),
         }
 
 
@@ -345,6 +346,11 @@ def without_input(made: xr.Dataset) -> xr.Dataset:
     """The result without layer 0; curvature is that of what is left."""
     inside = made.sel(layer=slice(1, None))
     return inside.assign(curvature=curvature(inside["load_curve"]))
+
+
+def by_test_curves(made: xr.Dataset) -> xr.Dataset:
+    """The result with the curvature of load curves of test samples."""
+    return made.assign(curvature=curvature(made["load_curve_test"]))
 
 
 def as_drawn(made: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:

@@ -11,7 +11,7 @@ import xarray as xr
 
 from deepmech.core import specs
 from deepmech.core.labels import Number, ParameterGrid, align
-from deepmech.core.specs import Spec, decode
+from deepmech.core.specs import Spec
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 PANELS = 8
@@ -217,7 +217,9 @@ class ElasticSDE(Spec):
             self.check("structure", shape == (k, k, p, p), words)
         for field in ("intra", "inter"):
             value = getattr(self, field)
-            if not isinstance(value, PowerLaw):
+            if isinstance(value, dict) and value.get("spec") == "PowerLaw":  # as JSON has it
+                object.__setattr__(self, field, PowerLaw.from_json(value))
+            elif not isinstance(value, PowerLaw):
                 specs.check_each(f"ElasticSDE.{field}", value, specs.between())
             if is_table(value):
                 t = np.asarray(value["time"], float)
@@ -311,15 +313,6 @@ class ElasticSDE(Spec):
         weights, mixing = self.weights(), self.mixing(grid)
         intra, inter = (drift_matrix(e, blocks, weights, mixing) for e in (np.eye(k), 1 - np.eye(k)))
         return intra, inter
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> ElasticSDE:
-        def back(value: Any) -> Any:
-            if isinstance(value, dict) and value.get("spec") == "PowerLaw":
-                return PowerLaw.from_json(value)
-            return decode(value)
-
-        return cls(**{k: back(v) for k, v in data.items() if k != "spec"})
 
 
 def drift_matrix(effects: np.ndarray, blocks: np.ndarray | None, weights: Any, mixing: np.ndarray) -> np.ndarray:

@@ -13,6 +13,7 @@ from deepmech.core.random import BatchedStream, Stream
 from deepmech.trainers.engines.compiled.langevin import TYPES, n_weights
 from deepmech.trainers.engines.torch_func import ModuleEnsemble
 from deepmech.trainers.modules import BiasFree
+from deepmech.trainers.rules import hinge_slope, langevin
 from deepmech.trainers.run import check_cancelled
 
 BLOCK = 4096
@@ -65,13 +66,7 @@ class TorchWalk:
         return self._gradient(self.x, self.y, self.n).cpu().numpy()
 
     def walk(
-        self,
-        steps: int,
-        first: int,
-        rate: np.ndarray,
-        decay: np.ndarray,
-        noise: np.ndarray,
-        streams: Sequence[Stream],
+        self, steps: int, first: int, rate: np.ndarray, decay: np.ndarray, noise: np.ndarray, streams: Sequence[Stream]
     ) -> None:
         """``steps`` Langevin steps; ``noise`` is the standard deviation that each weight receives in one step."""
         (mu, shrink, kick), n = self._columns(rate, decay, noise), self._w.shape[1]
@@ -85,9 +80,8 @@ class TorchWalk:
             z = drawn.normal("thermal", at, n).transpose(0, 1) if np.any(noise) else None
             for k in range(len(at)):
                 check_cancelled()
-                self._w -= mu * (self._gradient(self.x, self.y, self.n) + shrink * self._w)
-                if z is not None:
-                    self._w += kick * z[k, seed]
+                xi = None if z is None else kick * z[k, seed]
+                langevin(self._w, self._gradient(self.x, self.y, self.n), mu, shrink, xi)
 
     def descend(
         self, orders: Sequence[np.ndarray], batch: int, rate: np.ndarray, decay: np.ndarray, begin: int, end: int
@@ -98,7 +92,7 @@ class TorchWalk:
         for index in chosen.split(batch, 1):
             check_cancelled()
             x, y = self.samples[index].to(self.type), self.labels[index].to(self.type)
-            self._w -= mu * (self._gradient(x[:, None], y[:, None], index.shape[1]) + shrink * self._w)
+            langevin(self._w, self._gradient(x[:, None], y[:, None], index.shape[1]), mu, shrink)
 
     @torch.no_grad()
     def evaluate(self) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
@@ -126,6 +120,5 @@ class TorchWalk:
         rows = self._w.to(self.type).repeat_interleave(blocks, 0).requires_grad_()
         x, y = (v.expand(members, *v.shape[1:]).flatten(0, 1) for v in (x, y))
         output = self.ensemble.outputs(rows, x, 0)
-        slope = -y * F.relu(1 - y * output.detach()[..., 0])  # of ½ max(0, 1 - y f)² (glass paper, Eq. 1)
-        (gradient,) = torch.autograd.grad(output, rows, slope[..., None])
+        (gradient,) = torch.autograd.grad(output, rows, hinge_slope(output.detach()[..., 0], y)[..., None])
         return gradient.view(members, blocks, -1).sum(1, dtype=torch.float64) / n

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from deepmech import data as sets
 from deepmech.core.random import Stream
 from deepmech.core.specs import digest
-from deepmech.data import load
+from deepmech.data import Data, load
 
 _RECIPE = 2
 #: All training samples, where that is not what load gives; one of the digits is left for testing.
@@ -25,16 +24,6 @@ def title_of(name: str) -> str:
     return _TITLES.get(name, name)
 
 
-@dataclass(frozen=True, eq=False)
-class Binary:
-    """``x`` (P_D, d) float64, ``y`` (P_D,) ±1, and where they come from."""
-
-    x: np.ndarray
-    y: np.ndarray
-    fingerprint: str
-    note: str
-
-
 @lru_cache(maxsize=8)
 def binary(
     name: str = "digits",
@@ -42,7 +31,7 @@ def binary(
     components: int = 10,
     shuffle: int | None = None,
     whiten: bool = False,
-) -> Binary:
+) -> Data:
     """Even against odd digits (of CIFAR-10, the paper's split), reduced to their leading principal components.
 
     Pixels are standardised each by its own mean and standard deviation (pixels that never change are left out) and
@@ -67,7 +56,8 @@ def binary(
     plus = np.isin(labels[:n], PLUS.get(name, (0, 2, 4, 6, 8)))
     if shuffle is not None:
         plus = plus[Stream.of("random labels", shuffle).permutation("labels", 0, len(plus))]
-    return Binary(x, np.where(plus, 1.0, -1.0), fingerprint(name, n_data, components, shuffle, whiten), note)
+    mark = fingerprint(name, n_data, components, shuffle, whiten)
+    return Data(x, np.where(plus, 1.0, -1.0), shape=(components,), fingerprint=mark, note=note)
 
 
 @lru_cache(maxsize=4)

@@ -107,7 +107,7 @@ def forecast_cells(
         waiting, time) by each of :data:`KINDS`, ``window`` (chi), and ``diverged``.
     """
     loaded = binary(**data)
-    sizes = layer_sizes(loaded.x.shape[1], width, 6)
+    sizes = layer_sizes(loaded.x_train.shape[1], width, 6)
     dynamics = [Dynamics(width=width, regularisation=regularisation, learning_rate=RATE)]
     rows = []
     for cell in to_records(cells):
@@ -123,9 +123,9 @@ def _row(
     waiting: list[int], times: list[int], temperatures: list[float], look: int,
 ) -> xr.Dataset:  # fmt: skip
     """All forecasts of one network from its weights before and after the look."""
-    point = HingeLoss(sizes, data.x, data.y, decay).gradient(rest)
+    point = HingeLoss(sizes, data.x_train, data.y_train, decay).gradient(rest)
     drift = (rest - later) / (RATE * look)
-    curvature = gauss_newton(rest, sizes, data.x, data.y, decay)
+    curvature = gauss_newton(rest, sizes, data.x_train, data.y_train, decay)
     nothing = np.zeros_like(drift)
     bowl = QuadraticLandscape.around(drift, curvature)
     flat = QuadraticLandscape(drift, nothing, np.eye(len(drift)))

@@ -14,11 +14,12 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core.random import Stream
+from deepmech.data import Data
 from deepmech.simulators.harmonic import QuadraticLandscape
 from deepmech.sweeps import to_records
 from deepmech.trainers.engines.compiled.langevin import CompiledWalk
 from deepmech.trainers.langevin import Dynamics, Preparation, WalkMember, run_preparation
-from deepmech_book.sweeps.glass.data import Binary, binary
+from deepmech_book.sweeps.glass.data import binary
 from deepmech_book.sweeps.glass.forecasts import gauss_newton, jacobian
 from deepmech_book.sweeps.glass.walks import RATE, in_single_precision
 from deepmech_book.sweeps.policy import verification_policy
@@ -82,9 +83,9 @@ def flipping(path: np.ndarray, sizes: Sequence[int], data: Any) -> tuple[Kinks, 
 
     Of samples that cost something at its start. Near are those of the smallest distance |z|/|∇z| in weight space.
     """
-    start, output = pre_activations(path[0], sizes, data.x)
-    inside = np.flatnonzero(data.y * output < 1)
-    x, start = data.x[inside], start[inside]
+    start, output = pre_activations(path[0], sizes, data.x_train)
+    inside = np.flatnonzero(data.y_train * output < 1)
+    x, start = data.x_train[inside], start[inside]
     last, changes = start > 0, np.zeros(start.shape, int)
     for weights in path[1:]:
         now = pre_activations(weights, sizes, x)[0] > 0
@@ -120,12 +121,12 @@ def share(basis: np.ndarray, vector: np.ndarray) -> float:
 def hessian(weights: np.ndarray, sizes: Sequence[int], data: Any, decay: float, softplus: float) -> np.ndarray:
     """Second derivatives (N, N) of the loss, weight decay included; of ReLU those of the pattern of active units."""
     if softplus:
-        engine = CompiledWalk(sizes, data.x, data.y, "float64", softplus)
+        engine = CompiledWalk(sizes, data.x_train, data.y_train, "float64", softplus)
         return _differences(engine, weights) + decay * np.eye(len(weights))
-    matrix = gauss_newton(weights, sizes, data.x, data.y, decay)
-    given, output = pre_activations(weights, sizes, data.x)
-    inside = data.y * output < 1
-    x, y, active = data.x[inside], data.y[inside], (given[inside] > 0).astype(float)
+    matrix = gauss_newton(weights, sizes, data.x_train, data.y_train, decay)
+    given, output = pre_activations(weights, sizes, data.x_train)
+    inside = data.y_train * output < 1
+    x, y, active = data.x_train[inside], data.y_train[inside], (given[inside] > 0).astype(float)
     layers = matrices(weights, sizes)
     starts = np.cumsum([0, *(layer.size for layer in layers)])
     below = [x, *(np.maximum(given[inside, k], 0) for k in range(active.shape[1]))]
@@ -134,7 +135,7 @@ def hessian(weights: np.ndarray, sizes: Sequence[int], data: Any, decay: float, 
     behind = [np.ones((len(x), 1))]
     for k in range(len(layers) - 1, 0, -1):
         behind.insert(0, (behind[0] @ layers[k]) * active[:, k - 1])
-    costs = -(1 - y * output[inside]) * y / len(data.y)
+    costs = -(1 - y * output[inside]) * y / len(data.y_train)
     for low in range(len(layers) - 1):
         way = active[:, low, :, None] * np.eye(active.shape[2])
         for high in range(low + 1, len(layers)):
@@ -194,10 +195,10 @@ def kink_cells(
 
 
 def _walked(
-    start: np.ndarray, member: WalkMember, data: Binary, waiting: list[int], times: list[int]
+    start: np.ndarray, member: WalkMember, data: Data, waiting: list[int], times: list[int]
 ) -> dict[int, np.ndarray]:
     """Weights of a walk without noise at every step that is looked at."""
-    network = CompiledWalk(member.sizes(data), data.x, data.y, "mixed", float(member.dynamics.softplus))
+    network = CompiledWalk(member.sizes(data), data.x_train, data.y_train, "mixed", float(member.dynamics.softplus))
     network.set(start)
     decay, done, found = float(member.dynamics.regularisation), 0, {}
     for stop in sorted({wait + t for wait in waiting for t in (*range(LOOK + 1), *times)}):
@@ -208,7 +209,7 @@ def _walked(
 
 
 def _row(
-    start: np.ndarray, member: WalkMember, data: Binary, chi: float, waiting: list[int], times: list[int]
+    start: np.ndarray, member: WalkMember, data: Data, chi: float, waiting: list[int], times: list[int]
 ) -> xr.Dataset:
     """All that is measured and foretold of one network."""
     sizes, n = member.sizes(data), len(start)
@@ -216,7 +217,7 @@ def _row(
     at = _walked(start, member, data, waiting, times)
     first = at[waiting[0]]
     window = float(first.std()) / chi
-    engine = CompiledWalk(sizes, data.x, data.y, "float64", softplus)
+    engine = CompiledWalk(sizes, data.x_train, data.y_train, "float64", softplus)
     shape = (1 + len(KINDS), len(waiting), len(times))
     overlap, msd = np.full(shape, np.nan), np.full(shape, np.nan)
     of_sets, of_waits = np.full((4, len(SETS), len(waiting)), np.nan), np.full((4, len(waiting)), np.nan)
@@ -228,7 +229,7 @@ def _row(
         # Of smooth units with weight decay the network's own bending counts; elsewhere it is left out.
         if softplus and decay:
             return hessian(weights, sizes, data, decay, softplus)
-        return gauss_newton(weights, sizes, data.x, data.y, decay, softplus)
+        return gauss_newton(weights, sizes, data.x_train, data.y_train, decay, softplus)
 
     bases: list[np.ndarray] = []
     landscapes: dict[str, QuadraticLandscape] = {}
@@ -249,9 +250,9 @@ def _row(
             put(1 + KINDS.index(name), k, one.displacement(np.array(times), learning_rate=RATE, diffusion=0.0).mean)
         if not softplus:
             flips, near = flipping(path, sizes, data)
-            kinks = span(flips.normals(now, sizes, data.x))
+            kinks = span(flips.normals(now, sizes, data.x_train))
             random = Stream.of("kinks", member.seed).normal("random directions", k, (n, kinks.shape[1]))
-            bases = [kinks, np.linalg.qr(random)[0], span(near.normals(now, sizes, data.x))]
+            bases = [kinks, np.linalg.qr(random)[0], span(near.normals(now, sizes, data.x_train))]
             for i, (count, basis) in enumerate(zip((len(flips.sample), 0, len(near.sample)), bases, strict=True)):
                 of_sets[:, i, k] = count, basis.shape[1], share(basis, gradient), share(basis, way)
         if k == 0:
@@ -284,7 +285,7 @@ def _row(
 
 def _foretellers(
     look: QuadraticLandscape, gradient: np.ndarray, drift: np.ndarray, weights: np.ndarray, sizes: Sequence[int],
-    data: Binary, decay: float, bases: list[np.ndarray],
+    data: Data, decay: float, bases: list[np.ndarray],
 ) -> dict[str, QuadraticLandscape]:  # fmt: skip
     """What the first look alone foretells from; of smooth units, which have no ``bases``, only look and instant."""
     instant = QuadraticLandscape(look.modes.T @ gradient, look.curvature, look.modes)

@@ -302,13 +302,13 @@ def _network(
 ) -> Landscape:
     """A prepared network; its other place is another seed's. Energies are P_D · loss / T."""
     loaded = binary(**data)
-    sizes = layer_sizes(loaded.x.shape[1], width, 6)
-    scaled = walks.temperature_at(temperature, len(loaded.x))
+    sizes = layer_sizes(loaded.x_train.shape[1], width, 6)
+    scaled = walks.temperature_at(temperature, len(loaded.x_train))
     dynamics = Dynamics(width=width, regularisation=regularisation, temperature=scaled, learning_rate=walks.RATE)
     start, other, left_out = _converged(seed, dynamics, Preparation(**preparation), loaded)
-    loss, factor = HingeLoss(sizes, loaded.x, loaded.y, regularisation), walks.P_D / temperature
-    walker = CompiledWalk(sizes, loaded.x, loaded.y, "float64")
-    stream, noise = Stream.of("landscape walk", seed), float(dynamics.noise(len(loaded.x)))
+    loss, factor = HingeLoss(sizes, loaded.x_train, loaded.y_train, regularisation), walks.P_D / temperature
+    walker = CompiledWalk(sizes, loaded.x_train, loaded.y_train, "float64")
+    stream, noise = Stream.of("landscape walk", seed), float(dynamics.noise(len(loaded.x_train)))
     rate = float(preparation["learning_rate"])
 
     def step(w: np.ndarray, first: int, steps: int) -> np.ndarray:

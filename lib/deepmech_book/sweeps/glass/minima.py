@@ -7,22 +7,23 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from deepmech.data import Data
 from deepmech.trainers.langevin import Dynamics, Preparation, prepare
-from deepmech_book.sweeps.glass.data import Binary, binary
+from deepmech_book.sweeps.glass.data import binary
 from deepmech_book.sweeps.policy import verification_policy
 
 CIFAR = "cifar10-jpeg"
 
 
-def single_path(data: Binary) -> float:
+def single_path(data: Data) -> float:
     r"""The largest λ at which one linear path through seven layers stays away from the origin.
 
     The path computes :math:`f = a\,\hat u\cdot x` along the direction of the least squares fit. Two units of each layer
     carry it, one for either sign, so it costs :math:`7\lambda a^{2/7}`; where
     :math:`-L'(a)\,a^{5/7}/2 < \lambda` for all a, no such path is at rest but the one with a = 0.
     """
-    direction = np.linalg.lstsq(data.x, data.y, rcond=None)[0]
-    margin = data.y * (data.x @ direction) / np.linalg.norm(direction)
+    direction = np.linalg.lstsq(data.x_train, data.y_train, rcond=None)[0]
+    margin = data.y_train * (data.x_train @ direction) / np.linalg.norm(direction)
     gains = np.geomspace(1e-3, 30.0, 400)
     pull = [(np.maximum(0, 1 - a * margin) * margin).mean() * a ** (5 / 7) / 2 for a in gains]
     return float(max(pull))
@@ -34,8 +35,8 @@ def linear_cells(cells: xr.Dataset, name: str) -> xr.Dataset:
     rows = []
     for n_data in cells["n_data"].values:
         data = binary(name, int(n_data), whiten=True)
-        left = data.y - data.x @ np.linalg.lstsq(data.x, data.y, rcond=None)[0]
-        rows.append((1 - left.var() / data.y.var(), single_path(data)))
+        left = data.y_train - data.x_train @ np.linalg.lstsq(data.x_train, data.y_train, rcond=None)[0]
+        rows.append((1 - left.var() / data.y_train.var(), single_path(data)))
     explained, gives_way = np.transpose(rows)
     return xr.Dataset({"explained": ("cell", explained), "gives_way": ("cell", gives_way)}, {"cell": cells.cell})
 

@@ -16,11 +16,12 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core.labels import over
+from deepmech.data import Data
 from deepmech.metrics import glass
 from deepmech.sweeps import Sweep, to_records
 from deepmech.trainers.engines.compiled.langevin import CompiledWalk, layer_sizes, n_weights
 from deepmech.trainers.langevin import Dynamics, Preparation, WalkMember, log_times, run_preparation, walk
-from deepmech_book.sweeps.glass.data import Binary, binary, fingerprint
+from deepmech_book.sweeps.glass.data import binary, fingerprint
 from deepmech_book.sweeps.policy import verification_policy
 
 P_D = 60_000
@@ -210,7 +211,7 @@ def walk_cells(
         ``diverged``.
     """
     loaded = binary(**data)
-    n_data = len(loaded.x)
+    n_data = len(loaded.x_train)
     dynamics = Dynamics(
         width=width,
         regularisation=regularisation,
@@ -319,7 +320,7 @@ def _hottest(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
 
 
 def weights_at(
-    seed: int, data: Binary, dynamics: Sequence[Dynamics], preparation: dict[str, Any], stops: Sequence[int]
+    seed: int, data: Data, dynamics: Sequence[Dynamics], preparation: dict[str, Any], stops: Sequence[int]
 ) -> np.ndarray:
     """The weights of one network of :func:`walk_cells` at ``stops`` of its walks by each of ``dynamics``.
 
@@ -327,11 +328,11 @@ def weights_at(
     """
     first = WalkMember(dynamics[0], Preparation(**preparation), seed, "glass walks")
     start = run_preparation([first], data)[0].weights
-    network, output = CompiledWalk(first.sizes(data), data.x, data.y, dynamics[0].dtype), []
+    network, output = CompiledWalk(first.sizes(data), data.x_train, data.y_train, dynamics[0].dtype), []
     for one in dynamics:
         network.set(start)
         for begin, stop in pairwise([0, *stops]):
-            noise = float(one.noise(len(data.x)))
+            noise = float(one.noise(len(data.x_train)))
             network.walk(stop - begin, begin, RATE, float(one.regularisation), noise, [first.stream])
             output.append(network.w)
     return np.stack(output).reshape(len(dynamics), len(stops), -1)
@@ -352,7 +353,7 @@ def wait_cells(
     They are nan where the preparation diverged.
     """
     loaded = binary(**data)
-    scaled = [temperature_at(t, len(loaded.x)) for t in temperatures]
+    scaled = [temperature_at(t, len(loaded.x_train)) for t in temperatures]
     dynamics = [Dynamics(width=width, regularisation=regularisation, learning_rate=RATE, temperature=t) for t in scaled]
     rows = [weights_at(int(cell["seed"]), loaded, dynamics, preparation, [waiting]) for cell in to_records(cells)]
     values = np.stack(rows)[:, :, 0].astype("float32")

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import xarray as xr
 
@@ -13,11 +12,7 @@ from deepmech.data import load
 from deepmech.metrics.curvature import curvature
 from deepmech.trainers import MLP, Training, train
 from deepmech_book.sweeps.policy import verification_policy
-from deepmech_book.sweeps.spring_block.networks import (
-    TORCH,
-    specs,
-    summarise,
-)
+from deepmech_book.sweeps.spring_block.networks import TORCH, specs, summarise
 
 #: Fig. 4, left column (SM S3); everything else as in Fig. 1.
 REGIMES = {
@@ -93,18 +88,3 @@ def train_in_time(cells: xr.Dataset, data: dict[str, Any], epochs: list[int]) ->
     both = specs(cells, {}, {"epochs": max(epochs)})
     runs = train(*both, load(**data), seed=cells["seed"], record=epochs, experiment="figure 1")
     return summarise(runs)[["load_curve", "accuracy"]]
-
-
-def _first_records(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
-    """The first records: later epochs do not reach back."""
-    record = fixed["record"][:2]
-    return fixed | {"epochs": record[-1], "record": record}, ["load_curve"]
-
-
-# Kept in single precision, to which processors of two makers may round differently.
-@verification_policy(tolerance={"load_curve": 1e-6}, part=_first_records)
-def train_recorded(cells: xr.Dataset, data: dict[str, Any], epochs: int, record: list[int]) -> xr.Dataset:
-    """Train one network per cell; ``load_curve`` of the training samples over ``cell``, ``at_epoch`` and ``layer``."""
-    both = specs(cells, {}, {"epochs": epochs})
-    runs = train(*both, load(**data), seed=cells["seed"], record=record, experiment="figure 1")
-    return summarise(runs)[["load_curve"]].astype(np.float32)

@@ -52,22 +52,34 @@ def matrix(rows: int, columns: int, dtype: Any) -> np.ndarray:
     return np.zeros((rows, padded(columns)), dtype)
 
 
+def _matrix(context: Any, builder: Any, signature: Any, array: Any, start: Any, rows: Any, columns: Any) -> Any:
+    data = builder.gep(context.make_array(signature.args[0])(context, builder, array).data, [start])
+    size = columns.type(signature.return_type.dtype.bitwidth // 8)
+    made = context.make_array(signature.return_type)(context, builder)
+    stride = builder.mul(columns, size)
+    shape, strides = cgutils.pack_array(builder, [rows, columns]), cgutils.pack_array(builder, [stride, size])
+    populate_array(made, data, shape, strides, size, None)
+    return made._getvalue()
+
+
 @intrinsic
-def view(typing: Any, flat: Any, start: Any, rows: Any, columns: Any) -> tuple[Any, Any]:
-    """``flat[start:][:rows * columns]`` as a matrix, which nothing checks and which keeps ``flat`` not alive."""
+def view(typing: Any, array: Any, start: Any, rows: Any, columns: Any) -> tuple[Any, Any]:
+    """``array.ravel()[start:][:rows * columns]`` as a matrix, which nothing checks, and which keeps nothing alive."""
     i = types.intp
+    return types.Array(array.dtype, 2, "C")(array, i, i, i), lambda *code: _matrix(*code[:3], *code[3])
+
+
+@intrinsic
+def block(typing: Any, matrix: Any, start: Any, stop: Any) -> tuple[Any, Any]:
+    """``matrix[start:stop]`` as :func:`view` has it: numba's own slices take long to compile."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        flat, start, rows, columns = arguments
-        data = builder.gep(context.make_array(signature.args[0])(context, builder, flat).data, [start])
-        size = columns.type(signature.return_type.dtype.bitwidth // 8)
-        made = context.make_array(signature.return_type)(context, builder)
-        stride = builder.mul(columns, size)
-        shape, strides = cgutils.pack_array(builder, [rows, columns]), cgutils.pack_array(builder, [stride, size])
-        populate_array(made, data, shape, strides, size, None)
-        return made._getvalue()
+        matrix, start, stop = arguments
+        columns = builder.extract_value(context.make_array(signature.args[0])(context, builder, matrix).shape, 1)
+        begin, rows = builder.mul(start, columns), builder.sub(stop, start)
+        return _matrix(context, builder, signature, matrix, begin, rows, columns)
 
-    return types.Array(flat.dtype, 2, "C")(flat, i, i, i), emit
+    return types.Array(matrix.dtype, 2, "C")(matrix, types.intp, types.intp), emit
 
 
 @intrinsic

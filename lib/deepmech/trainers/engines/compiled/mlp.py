@@ -45,6 +45,7 @@ from deepmech.trainers.engines.compiled.blocks import (
     SHIFT,
     TRANSPOSED,
     activate,
+    block,
     derivative,
     matrix,
     multiply,
@@ -285,7 +286,7 @@ def standardise(x: Floats, mean: Floats, variance: Floats, s: Floats, sums: Floa
     """BatchNorm of the inputs, without its scale, in place."""
     T, units = x.dtype.type, x.shape[1]
     for start in range(0, x.shape[0], BLOCK):
-        add_moments(x[start : start + BLOCK], start == 0, s, sums)
+        add_moments(block(x, start, min(start + BLOCK, x.shape[0])), start == 0, s, sums)
     mean_and_variance(s, sums, x.shape[0], mean[:units], variance[:units])
     for j in range(units):
         s[0, j] = T(mean[j])
@@ -368,17 +369,17 @@ def h_of(net: Net, work: Workspace, layer: int, n: int) -> Floats:
 
 
 @njit(**PART)
-def block_of(number: int, n: int, upwards: bool) -> tuple[int, int]:
+def bounds(number: int, n: int, upwards: bool) -> tuple[int, int]:
     """First and last of the samples of a pass's block; none after the last block."""
-    block = number if upwards else (n - 1) // BLOCK - number
-    return min(n, max(0, block * BLOCK)), min(n, max(0, block * BLOCK + BLOCK))
+    begin = BLOCK * (number if upwards else (n - 1) // BLOCK - number)
+    return min(n, max(0, begin)), min(n, max(0, begin + BLOCK))
 
 
 @njit(**PART)
 def take_batch(net: Net, work: Workspace, data: Data, steps: Steps, index: Ints, step: int) -> Floats:
     """The batch with its noise, normalised but not yet scaled if there is BatchNorm."""
     n = index.shape[0]
-    x = work.x[:n]
+    x = block(work.x, 0, n)
     if steps.noise != 0 or n != data.x.shape[0]:
         for i in range(n):
             for j in range(x.shape[1]):
@@ -396,79 +397,89 @@ def take_batch(net: Net, work: Workspace, data: Data, steps: Steps, index: Ints,
 
 
 @njit(**PART)
+def coefficients_of(work: Workspace, layer: int) -> Floats:
+    """A hidden layer's coefficients (5, padded units), see :data:`~.blocks.SCALE`."""
+    wide = work.coefficients.shape[2]
+    return view(work.coefficients, 5 * layer * wide, 5, wide)
+
+
+@njit(**PART)
+def mask_of(work: Workspace, layer: int, drawn: int, start: int) -> Words:
+    """A hidden layer's mask from a sample on, the first of a block."""
+    _, hidden, words, wide = work.mask.shape
+    return view(work.mask, ((drawn * hidden + layer - 1) * words + start // 32) * wide, 1, wide)
+
+
+@njit(**PART)
 def activations(
-    net: Net, work: Workspace, steps: Steps, x: Floats, layer: int, mask: Words, start: int, stop: int
+    net: Net, work: Workspace, steps: Steps, x: Floats, layer: int, drawn: int, start: int, stop: int
 ) -> Floats:
     """What the samples of a block are in ``layer``: inputs, or activations, which are made anew."""
-    a = x[start:stop]
+    a = block(x, start, stop)
     if layer > 0:
-        a, h = work.a[: stop - start], h_of(net, work, layer, x.shape[0])[start:stop]
-        c, kept = work.coefficients[layer], mask[layer - 1, start // 32 :]
-        activate(a, h, c, kept, steps.dropped, steps.positive, steps.negative)
+        a, h = block(work.a, 0, stop - start), block(h_of(net, work, layer, x.shape[0]), start, stop)
+        mask, c = mask_of(work, layer, drawn, start), coefficients_of(work, layer)
+        activate(a, h, c, mask, steps.dropped, steps.positive, steps.negative)
     return a
 
 
 @njit(**PART)
 def set_coefficients(net: Net, layer: int, c: Floats) -> None:
     """By which h becomes what an activation gets: BatchNorm of this batch, or the bias."""
-    T, gain, shift = c.dtype.type, net.p[net.gain[layer] :], net.p[net.shift[layer] :]
+    T, gain, shift = c.dtype.type, net.gain[layer], net.shift[layer]
     for j in range(net.units[layer]):
-        c[SCALE, j], c[SHIFT, j], c[MEAN, j] = T(1), shift[j], T(0)
+        c[SCALE, j], c[SHIFT, j], c[MEAN, j] = T(1), net.p[shift + j], T(0)
         if net.normed:
-            mean, scale = net.mean[layer, j], gain[j] / np.sqrt(net.variance[layer, j] + EPSILON)
-            c[SCALE, j], c[SHIFT, j], c[MEAN, j] = T(scale), T(shift[j] - mean * scale), T(mean)
+            mean, scale = net.mean[layer, j], net.p[gain + j] / np.sqrt(net.variance[layer, j] + EPSILON)
+            c[SCALE, j], c[SHIFT, j], c[MEAN, j] = T(scale), T(net.p[shift + j] - mean * scale), T(mean)
 
 
 @njit(**PART)
 def norm_gradient(net: Net, layer: int, n: int, sums: Floats, c: Floats) -> None:
     """Gradients of gain and shift from Σ ∂z and Σ ∂z (h - mean), and the coefficients of :func:`.norm_derivative`."""
-    T, gain = c.dtype.type, net.p[net.gain[layer] :]
-    d_gain, d_shift = net.g[net.gain[layer] :], net.g[net.shift[layer] :]
+    T, gain, shift = c.dtype.type, net.gain[layer], net.shift[layer]
     for j in range(net.units[layer]):
-        d_shift[j] = T(sums[0, j]) if net.normed or net.bias else T(0)
+        net.g[shift + j] = T(sums[0, j]) if net.normed or net.bias else T(0)
         if net.normed:
             inverse = 1 / np.sqrt(net.variance[layer, j] + EPSILON)
-            d_gain[j] = T(sums[1, j] * inverse)
+            net.g[gain + j] = T(sums[1, j] * inverse)
             # ∂h = g (∂z - mean(∂z) - ĥ mean(∂z ĥ)) with ĥ = (h - mean) · inverse and g = γ · inverse.
-            g = gain[j] * inverse
+            g = net.p[gain + j] * inverse
             c[GRAD_MEAN, j], c[GRAD_SLOPE, j] = T(g * sums[0, j] / n), T(g * inverse * inverse * sums[1, j] / n)
 
 
 @njit(**PART)
-def forward(net: Net, work: Workspace, steps: Steps, x: Floats, mask: Words) -> None:
+def forward(net: Net, work: Workspace, steps: Steps, x: Floats, drawn: int) -> None:
     """h_l = a_{l-1} W_l of every layer, and the coefficients that make activations of it; the last are the outputs."""
     n, last = x.shape[0], net.units.shape[0] - 1
     for layer in range(1, last + 1):
-        weight, h, hidden, upwards = (
-            weight_of(net, net.p, layer),
-            h_of(net, work, layer, n),
-            layer < last,
-            layer % 2 > 0,
-        )
+        weight, h = weight_of(net, net.p, layer), h_of(net, work, layer, n)
+        hidden, upwards = layer < last, layer % 2 > 0
         if layer == 1 and net.normed:
             for k in range(weight.shape[0]):
                 for j in range(weight.shape[1]):
                     work.scaled_weight[k, j] = weight[k, j] * net.p[net.gain[0] + k]
             weight = work.scaled_weight
-        for block in range((n + BLOCK - 1) // BLOCK):
-            (start, stop), (after, end) = block_of(block, n, upwards), block_of(block + 1, n, upwards)
-            a = activations(net, work, steps, x, layer - 1, mask, start, stop)
-            multiply(h[start:stop], a, weight, AS_IS, h[after:end])
+        for number in range((n + BLOCK - 1) // BLOCK):
+            (start, stop), (after, end) = bounds(number, n, upwards), bounds(number + 1, n, upwards)
+            a = activations(net, work, steps, x, layer - 1, drawn, start, stop)
+            h_block = block(h, start, stop)
+            multiply(h_block, a, weight, AS_IS, block(h, after, end))
             if hidden and net.normed:
-                add_moments(h[start:stop], block == 0, work.partial, work.sums)
+                add_moments(h_block, number == 0, work.partial, work.sums)
         if hidden and net.normed:
             units = net.padded[layer]
             mean_and_variance(work.partial, work.sums, n, net.mean[layer, :units], net.variance[layer, :units])
             track(net, layer, n)
         if hidden:
-            set_coefficients(net, layer, work.coefficients[layer])
+            set_coefficients(net, layer, coefficients_of(work, layer))
 
 
 @njit(**PART)
 def output_derivative(net: Net, data: Data, output: Floats, labels: Ints, index: Ints) -> float:
     """The batch's loss, summed; ``output`` becomes ∂loss/∂output, and the gradient zero but for the last bias."""
     n, last = output.shape[0], net.units.shape[0] - 1
-    bias, d_bias = net.p[net.shift[last] :], net.g[net.shift[last] :]
+    bias = net.p[net.shift[last] :]
     if data.squared:
         loss = squared_error(output, net.units[last], bias, labels, data.targets, index, n)
     else:
@@ -478,35 +489,33 @@ def output_derivative(net: Net, data: Data, output: Floats, labels: Ints, index:
     if net.bias:
         for i in range(n):
             for k in range(net.units[last]):
-                d_bias[k] += output[i, k]
+                net.g[net.shift[last] + k] += output[i, k]
     return loss
 
 
 @njit(**PART)
-def backward(net: Net, work: Workspace, steps: Steps, x: Floats, mask: Words) -> None:
+def backward(net: Net, work: Workspace, steps: Steps, x: Floats, drawn: int) -> None:
     """Fill ``net.g`` but for the last bias, from ∂loss/∂output and what :func:`forward` left."""
     n, last = x.shape[0], net.units.shape[0] - 1
     for layer in range(last, 0, -1):
         h, d_weight, upwards = h_of(net, work, layer, n), weight_of(net, net.g, layer), layer % 2 == 0
-        h_below, c_below = h_of(net, work, max(1, layer - 1), n), work.coefficients[layer - 1]
+        h_below, c_below = h_of(net, work, max(1, layer - 1), n), coefficients_of(work, layer - 1)
         weight_T = view(work.weight_T, 0, net.units[layer], net.padded[layer - 1])
         if layer > 1:
             transpose(weight_of(net, net.p, layer), weight_T)
-        for block in range((n + BLOCK - 1) // BLOCK):
-            (start, stop), (after, end) = block_of(block, n, upwards), block_of(block + 1, n, upwards)
-            dh = h[start:stop]
+        for number in range((n + BLOCK - 1) // BLOCK):
+            (start, stop), (after, end) = bounds(number, n, upwards), bounds(number + 1, n, upwards)
+            dh, d = block(h, start, stop), block(work.d, start, stop)
             if layer < last:
-                dh = work.dh[: stop - start]
-                norm_derivative(dh, work.d[start:stop], h[start:stop], work.coefficients[layer])
-            a = activations(net, work, steps, x, layer - 1, mask, start, stop)
-            multiply(d_weight, a, dh, TRANSPOSED, work.d[after:end])
+                dh = block(work.dh, 0, stop - start)
+                norm_derivative(dh, d, block(h, start, stop), coefficients_of(work, layer))
+            a = activations(net, work, steps, x, layer - 1, drawn, start, stop)
+            multiply(d_weight, a, dh, TRANSPOSED, block(work.d, after, end))
             if layer > 1:
-                d, kept = work.d[start:stop], mask[layer - 2, start // 32 :]
-                multiply(d, dh, weight_T, AS_IS, h_below[after:end])
-                derivative(
-                    d, h_below[start:stop], c_below, kept, steps.dropped, steps.positive, steps.negative, work.partial
-                )
-                add_sums(work.partial, block == 0, work.sums)
+                mask, below = mask_of(work, layer - 1, drawn, start), block(h_below, start, stop)
+                multiply(d, dh, weight_T, AS_IS, block(h_below, after, end))
+                derivative(d, below, c_below, mask, steps.dropped, steps.positive, steps.negative, work.partial)
+                add_sums(work.partial, number == 0, work.sums)
         if layer > 1:
             norm_gradient(net, layer - 1, n, work.sums, c_below)
     if net.normed:
@@ -542,11 +551,11 @@ def run_steps(net: Net, work: Workspace, data: Data, steps: Steps, learns: bool,
     for begin in range(0, steps.order.shape[0], steps.size):
         index, labels = steps.order[begin : begin + steps.size], steps.labels[begin : begin + steps.size]
         step, n = begin // steps.size, index.shape[0]
-        mask = work.mask[step if steps.dropped else 0]
+        drawn = step if steps.dropped else 0
         x = take_batch(net, work, data, steps, index, step)
-        forward(net, work, steps, x, mask)
+        forward(net, work, steps, x, drawn)
         loss = output_derivative(net, data, h_of(net, work, last, n), labels, index)
-        backward(net, work, steps, x, mask)
+        backward(net, work, steps, x, drawn)
         # Sums are made in float64, but a loss beyond the working precision is none: so it is in the other engines.
         finite = np.isfinite(net.p.dtype.type(loss * (net.units[last] if data.squared else 1)))
         total += (loss / n if finite else np.inf) * n
