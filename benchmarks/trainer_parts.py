@@ -26,13 +26,13 @@ N, UNITS = 2560, 100
 @njit
 def forward(h, a, weight):
     for i in range(0, len(h), BLOCK):
-        blocks.multiply(h[i : i + BLOCK], a, weight, AS_IS, a[:0])
+        blocks.multiply(h[i : i + BLOCK], a, weight, AS_IS)
 
 
 @njit
 def weights(n, gradient, a, dh):
     for _ in range(0, n, BLOCK):
-        blocks.multiply(gradient, a, dh, TRANSPOSED, a[:0])
+        blocks.multiply(gradient, a, dh, TRANSPOSED)
 
 
 @njit

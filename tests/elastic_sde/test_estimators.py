@@ -63,58 +63,44 @@ def noise_about_a_trend(level, rng, rival):
     }
 
 
-def sizes(apart, noise, growing=False):
-    """Â of four numbers of samples, at ``apart``, and of two sets that differ by the noise of either times √2.
+def sizes(level, rng, few, growing=False):
+    """Â of four numbers of samples in eight sets, of which ``few`` lies so many scatters of a set from 4,800.
 
-    Sets of all sizes differ in the same sense, as those that ship: their networks begin alike.
+    Sets of all sizes differ alike, as those that ship (their networks begin alike), and ``few`` by a part of their own,
+    which is smaller than in what ships; sets lie on either side of their mean, as far as one another, so that their
+    scatter is known. By that of what ships no distance near it is known to a factor of two.
     """
-    share = xr.DataArray(T / T[-1] if growing else np.where(np.arange(len(T)) < 20, 50.0, 1.0), {"time": T}, "time")
-    at = xr.DataArray(apart, {"per_class": [80, 240, 480, 4800]}, "per_class")
-    sets = xr.DataArray([0.5**0.5, -(0.5**0.5)], dims="first_seed")
-    return (at + xr.DataArray(noise, dims="per_class") * sets) * share
+    share, own, each = T / T[-1] if growing else np.where(np.arange(len(T)) < 20, 50.0, 1.0), REACH * 8**0.5 / 2.365, []
+    for model in MODELS:
+        common = rng.permutation([1.0, -1.0] * 4)
+        common *= (1 - own**2 / 2) ** 0.5 / common.std(ddof=1)
+        sets = np.stack([common] * 4)
+        sets[[80, 240, 480, 4800].index(few)] += level[model] + own * rng.normal(size=8)
+        each.append(sets[..., None] * share)
+    coords = {"model": list(MODELS), "per_class": [80, 240, 480, 4800], "first_seed": range(8), "time": T}
+    return xr.Dataset({"A": xr.DataArray(np.stack(each), coords, tuple(coords))})
 
 
-def by_images(level, rng, scatter, small):
-    """By images and model: numbers of samples as far apart as the noise, whose size scatters, times these levels."""
-    both = {}
-    for images in IMAGES:
-        each = []
-        for model in MODELS:
-            s = scatter[images, model]
-            far = level[images, model] * np.exp(s**2 / 2)  # the mean noise
-            where = [far, 3.0, 7.0, 0.0] if small else [9.0, 3.0, far, 0.0]
-            each.append(sizes(where, np.exp(s * rng.normal(size=4))))
-        both[images] = xr.Dataset({"A": xr.concat(each, xr.Variable("model", list(MODELS)))})
-    return {"by_size": both}
+REACH = 0.3
 
 
-SCATTER = dict(zip([(i, m) for i in IMAGES for m in MODELS], (0.48, 0.28, 0.68, 0.33), strict=True))
-
-
-FEW = {
-    "panels": SCATTER,
-    "usual": dict(zip(SCATTER, (0.66, 0.71, 0.51, 0.72), strict=True)),
-    "reach": dict(zip(SCATTER, (0.5, 0.35, 0.6, 0.4), strict=True)),
-    "power": 0.3,
-}
-
-
-@page.pair("B.D3.insensitive", **FEW)
+@page.pair("B.D3.insensitive", panels=MODELS, usual=0.9, reach=REACH)
 def sizes_alike(level, rng, rival):
-    return by_images(level, rng, SCATTER, small=False)
+    made = sizes(level, rng, 480)
+    return {"by_set": made, "photos": made.isel(first_seed=slice(2))}
 
 
-@page.pair("B.D3.small_sets", **FEW)
+@page.pair("B.D3.small_sets", panels=MODELS, usual=0.9, reach=REACH)
 def small_sets_alike(level, rng, rival):
-    return by_images(level, rng, SCATTER, small=True)
+    made = sizes(level, rng, 80)
+    return {"by_set": made, "photos": made.isel(first_seed=slice(2))}
 
 
-@page.pair("B.D3.growth", panels=MODELS, usual={"I": 1.21, "L-program": 0.97}, reach=0.03)
+@page.pair("B.D3.growth", panels=MODELS, usual=0.9, reach=REACH)
 def gains_alike(level, rng, rival):
     """Gains after iteration 1,250; what curves did before 1,000 is of no account."""
-    each = [sizes([v, 3.0, 0.5, 0.0], np.ones(4), growing=True) for v in level.values()]
-    a = xr.concat(each, xr.Variable("model", list(level)))
-    return {"by_size": xr.Dataset({"A": a.where(a.time >= 1000, 30.0 * a.per_class)})}
+    made = sizes(level, rng, 80, growing=True)
+    return {"by_set": made.where(made.time >= 1000, 30.0 * made.per_class)}
 
 
 def classes(rng, growths, scatter):

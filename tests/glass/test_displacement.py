@@ -88,13 +88,6 @@ def by_batch(levels):
     ).assign_coords(waiting=[20_000])
 
 
-@page.pair("C.5.batch_order", panels=(0, 1, 2), usual={0: 6.6, 1: 3.7, 2: 4.1}, reach=0.05)
-def small_batches_are_louder(level, rng, rival):
-    """Two networks that differ by a third, as those that ship, and go as far in the mean."""
-    means = np.cumprod([3.4, *(1 / level[k] for k in (0, 1, 2))])
-    return {"batches": by_batch([1.17 * means, 0.83 * means])}
-
-
 @page.pair("C.5.localised", panels=(0, 1), usual={0: 1.56, 1: 1.27}, reach=0.03)
 def decay_confines(level, rng, rival):
     return {"batches": by_batch([[level[0]], [level[1]]]), "control": by_batch([[1.0 if rival else 9.7]])}

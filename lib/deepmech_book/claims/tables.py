@@ -378,7 +378,8 @@ def _dots(groups: Mapping[str, list[Claim]], found: Mapping[str, Record]) -> str
         f"{count} numbers by their distance from the limit of their rule, in half-widths of their intervals, by paper: "
         f"{near} lie within one half-width of it, where intervals straddle. Colours say how old the rule is."
     )
-    keys = "".join(f'<span class="{css}">● {status}</span> ' for status, css in STATUSES.items())
+    signs = {status: "○" if status == AFTER else "●" for status in STATUSES}
+    keys = "".join(f'<span class="{css}">{signs[status]} {status}</span> ' for status, css in STATUSES.items())
     svg = f'<svg viewBox="0 0 720 {y + 40}" role="img" aria-label="{alt}">{"".join([*ticks, *parts])}</svg>'
     return f'<figure class="dm-dots">{svg}<figcaption>{keys}</figcaption></figure>'
 

@@ -1,13 +1,12 @@
 """Are effects found where they are known, and what else do they depend on? App. D.1, Figs. D.1, D.3, D.4 of paper B."""
 
 from dataclasses import replace
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from deepmech.core.estimates import Estimate, estimate, jackknife, stack
+from deepmech.core.estimates import estimate, jackknife, stack
 from deepmech.core.labels import over
 from deepmech.metrics import elasticity
 from deepmech.simulators.elastic_sde import ElasticSDE, PowerLaw, train_discrete
@@ -150,47 +149,50 @@ def by_size(shapes, photos, rates=False):
     return in_shares(some, panels.SLOPES if rates else "integrated effect")
 
 
-def distances(curves):
-    """Root mean square distances: of two sets over √2, the noise of their mean, and between numbers of samples."""
+def apart(curves, few):
+    """How far curves of ``few`` and of 4,800 samples lie apart, mean over sets of trials, by the scatter of one set."""
     rms = lambda gap: (gap**2).mean("time") ** 0.5  # noqa: E731
-    noise = rms(curves.isel(first_seed=0, drop=True) - curves.isel(first_seed=1, drop=True)) / np.sqrt(2)
-    mean = curves.mean("first_seed")
-    sizes = {int(n): mean.sel(per_class=n, drop=True) for n in mean.per_class.values}
-    between = {f"{a} and {b}": rms(sizes[a] - sizes[b]) for a, b in combinations(sizes, 2)}
-    return noise, panels.joined(between, "pair")
+    small, large = (curves.sel(per_class=n, drop=True) for n in (few, 4800))
+    scatter = (small.var("first_seed", ddof=1) + large.var("first_seed", ddof=1)).mean("time") / 2
+    return rms((small - large).mean("first_seed")) / scatter**0.5
 
 
-def by_noise(estimated, pair):
-    """Distance of Â between two numbers of samples, by the noise, with its interval from the noise of single sizes."""
-    a = estimated.A
-    sets, between = distances(a.isel(time=slice(a.sizes["time"] // 20, None)))  # Â is zero at first, by definition
-    noise = sets.mean("per_class")
-    value = between.sel(pair=pair, drop=True) / noise
-    logs, at = (xr.apply_ufunc(np.log, one) for one in (sets, noise))
-    ends = estimate(logs, "per_class", "symmetric", at=at)
-    low, high = (value * noise / xr.apply_ufunc(np.exp, end) for end in ends.interval[::-1])
-    return Estimate(value, low, high, ends.n, ends.reason)
+def over_sets(curves, few):
+    """The same with its interval over sets, which share no seed."""
+    n = curves.sizes["first_seed"]
+    without = [np.log(apart(curves.drop_isel(first_seed=i), few)) for i in range(n)]
+    found = jackknife(np.log(apart(curves, few)), xr.concat(without, "set"), over="set", scatter="symmetric")
+    return found.map(np.exp)
+
+
+def late_curves(estimated):
+    """Â without the first twentieth of training: at first it is zero, by definition."""
+    return estimated.A.isel(time=slice(estimated.sizes["time"] // 20, None))
+
+
+def alike(by_set, photos, few):
+    """Distance of Â of shapes; beside it that of photographs, of which there are two sets."""
+    each = apart(late_curves(photos), few)
+    words = ", ".join(f"{float(each.sel(model=m)):.2g} ({name})" for m, name in panels.MODELS.items())
+    words = f"Of photographs, of which {photos.sizes['first_seed']} sets decide nothing: {words}."
+    return Measurement(over_sets(late_curves(by_set), few), detail=words)
 
 
 @measures("B.D3.insensitive")
-def insensitive(by_size):
-    return Measurement(stack({name: by_noise(one, "480 and 4800") for name, one in by_size.items()}, "images"))
+def insensitive(by_set, photos):
+    return alike(by_set, photos, 480)
 
 
 @measures("B.D3.small_sets")
-def small_sets(by_size):
-    return Measurement(stack({name: by_noise(one, "80 and 4800") for name, one in by_size.items()}, "images"))
+def small_sets(by_set, photos):
+    return alike(by_set, photos, 80)
 
 
 @measures("B.D3.growth")
-def growth(by_size):
-    """Of what Â gains after its mean from iteration 1,000 to 1,500, between 80 and 4,800 samples, by the noise."""
-    a = by_size.A
-    noise, between = distances((a - a.sel(time=slice(1000, 1500)).mean("time")).sel(time=slice(1500, None)))
-    small, large = (
-        between.sel(pair=pair, drop=True) / noise.mean("per_class") for pair in ("80 and 4800", "480 and 4800")
-    )
-    return Measurement(small, first_null=large)
+def growth(by_set):
+    """Of what Â gains after its mean from iteration 1,000 to 1,500, between 80 and 4,800 samples."""
+    gains = (by_set.A - by_set.A.sel(time=slice(1000, 1500)).mean("time")).sel(time=slice(1500, None))
+    return Measurement(over_sets(gains, 80), first_null=apart(gains, 480))
 
 
 # --- numbers of classes (Fig. D.4); ``kinds`` are networks of two classes and of three, by images

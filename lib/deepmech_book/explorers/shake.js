@@ -190,7 +190,7 @@ class Explorer extends Player {
       `chain at t = ${number(time, 0)}`, `networks at epoch ${number(epoch, 0)}`, `test accuracy ${this.accuracy(this.at)}`,
     ]);
     const ended = sweeping || this.remaining <= 0, found = ended && !this.model.get("running") && regimes.every((one) => one === "linear");
-    write(this.goal, found ? this.found() : !ended ? YOUNG : regimes[1] === "linear" ? `${GOAL} The networks are there; the chain turns more sharply.` : GOAL);
+    write(this.goal, found ? this.found() : !ended ? YOUNG : regimes[1] === "linear" && regimes[0] !== "linear" ? `${GOAL} The networks are there; the chain turns more sharply.` : GOAL);
     set(this.goal, { class: found ? "goal found" : "goal" });
   }
 

@@ -137,14 +137,6 @@ def over_diffuses(runs):
     return Measurement(estimate(far, "seed", "symmetric"), 1.0, null, words)
 
 
-@measures_walks("C.5.batch_order")
-def batch_order(batches):
-    """The last displacement with each batch size over that with the next larger one."""
-    last = moved(batches).isel(time=-1, drop=True).sortby("batch_size")
-    steps = (last / last.shift(batch_size=-1)).isel(batch_size=slice(None, -1))
-    return Measurement(steps, detail=origins({"regularised": batches}))
-
-
 @measures("C.5.localised")
 def localised(batches, control):
     """The displacement with single samples where the paper's record ends; ``control``: without weight decay."""

@@ -244,14 +244,14 @@ def _dataset(
         k, y = (here[name][:, None, None] for name in ("stiffness", "target"))
         load = y[..., None] - x
         force, energy = k * load[..., -2], 0.5 * k * (np.diff(x) ** 2).sum(-1)
-        for i, of in zip(members, zip(x, load, force, energy, strict=True), strict=True):
-            rows[i] = dict(zip(ATTRS, of, strict=False))
+        found = dict(zip(ATTRS, (x, load, force, energy), strict=False))
+        for at, i in enumerate(members if len(members) < grid.n else ()):
+            rows[i] = {name: values[at] for name, values in found.items()}
     n_runs, blocks = x.shape[1], np.arange(n + 2)
     coords = {"run": np.arange(n_runs), "time": steps * dt, "block": blocks}
     spec = json.dumps(encode({**chain.to_json(), **setting}))
-    return labelled(
-        grid, rows, ATTRS, coords, attributes(spec=spec, wall_seconds=time.perf_counter() - began, **origin)
-    )
+    notes = attributes(spec=spec, wall_seconds=time.perf_counter() - began, **origin)
+    return labelled(grid, rows if rows[0] else found, ATTRS, coords, notes)
 
 
 def _run_on_cores(

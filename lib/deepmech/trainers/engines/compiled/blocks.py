@@ -83,23 +83,6 @@ def block(typing: Any, matrix: Any, start: Any, stop: Any) -> tuple[Any, Any]:
 
 
 @intrinsic
-def _fetch(typing: Any, array: Any, place: Any) -> tuple[Any, Any]:
-    """Ask for the cache line at a place of a flat array, to be written or read soon."""
-    return types.void(array, types.intp), _emit_fetch
-
-
-def _emit_fetch(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-    byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
-    kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
-    prefetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
-    for_writing, second_cache, of_data = number(1), number(2), number(1)
-    line = builder.bitcast(builder.gep(data, [arguments[1]]), byte)
-    builder.call(prefetch, [line, for_writing, second_cache, of_data])
-    return context.get_dummy_value()
-
-
-@intrinsic
 def _tile(typing: Any, c: Any, a: Any, b: Any, transposed: Any, corner: Any, size: Any) -> tuple[Any, Any]:
     """The tile of c (+)= a b that begins at row, column and term ``corner``, of ``size`` rows, vectors and terms.
 
@@ -171,15 +154,10 @@ def _define_tile(
 
 
 @njit(**OPTIONS)
-def multiply(c: Floats, a: Floats, b: Floats, transposed: Whole, ahead: Floats) -> None:
-    """c = a b, or c += aᵀ b with ``transposed``; of a's padded columns (rows) as many count as b has rows.
-
-    ``ahead`` is what will be needed next: after each tile a share of it is asked for, to arrive during the products.
-    """
+def multiply(c: Floats, a: Floats, b: Floats, transposed: Whole) -> None:
+    """c = a b, or c += aᵀ b with ``transposed``; of a's padded columns (rows) as many count as b has rows."""
     n_rows, terms, lanes = c.shape[0], b.shape[0], BYTES // c.itemsize
     n_vectors = b.shape[1] // lanes
-    n_tiles = n_rows * n_vectors // 24 + 1
-    share, place = lanes * (ahead.size // (lanes * n_tiles) + 1), 0
     for start in range(0, terms, DEPTH):
         depth = min(DEPTH, terms - start)
         v = 0
@@ -191,9 +169,6 @@ def multiply(c: Floats, a: Floats, b: Floats, transposed: Whole, ahead: Floats) 
                 while height > n_rows - r:
                     height = 4 if height > 4 else height // 2
                 _tile(c, a, b, transposed, (r, v * lanes, start), (height, width, depth))
-                for line in range(place, min(place + share, ahead.size), lanes):
-                    _fetch(ahead, line)
-                place += share
                 r += height
             v += width
 

@@ -14,7 +14,7 @@ Cache traffic. A layer's activations of a whole batch fit into no near cache, so
 blocks of samples that do (:mod:`.blocks`). Only h of each layer is kept: forward, a block of h becomes activations in a
 scratch block, which is multiplied at once; backward, the same is done again, which is cheaper than to fetch what was
 stored. The passes over a batch, L forward and L backward, go up and down by turns: each begins with the blocks that the
-one before it left in the cache, and every product asks for the next block of what comes after it.
+one before it left in the cache.
 
 Sums over the batch are taken in the working precision within a block and in float64 from block to block; their order
 depends on the shapes alone, so a network's bits do not depend on what is trained beside it.
@@ -370,9 +370,9 @@ def h_of(net: Net, work: Workspace, layer: int, n: int) -> Floats:
 
 @njit(**PART)
 def bounds(number: int, n: int, upwards: bool) -> tuple[int, int]:
-    """First and last of the samples of a pass's block; none after the last block."""
+    """Where a pass's block of samples begins and ends."""
     begin = BLOCK * (number if upwards else (n - 1) // BLOCK - number)
-    return min(n, max(0, begin)), min(n, max(0, begin + BLOCK))
+    return begin, min(n, begin + BLOCK)
 
 
 @njit(**PART)
@@ -461,10 +461,10 @@ def forward(net: Net, work: Workspace, steps: Steps, x: Floats, drawn: int) -> N
                     work.scaled_weight[k, j] = weight[k, j] * net.p[net.gain[0] + k]
             weight = work.scaled_weight
         for number in range((n + BLOCK - 1) // BLOCK):
-            (start, stop), (after, end) = bounds(number, n, upwards), bounds(number + 1, n, upwards)
+            start, stop = bounds(number, n, upwards)
             a = activations(net, work, steps, x, layer - 1, drawn, start, stop)
             h_block = block(h, start, stop)
-            multiply(h_block, a, weight, AS_IS, block(h, after, end))
+            multiply(h_block, a, weight, AS_IS)
             if hidden and net.normed:
                 add_moments(h_block, number == 0, work.partial, work.sums)
         if hidden and net.normed:
@@ -504,16 +504,16 @@ def backward(net: Net, work: Workspace, steps: Steps, x: Floats, drawn: int) -> 
         if layer > 1:
             transpose(weight_of(net, net.p, layer), weight_T)
         for number in range((n + BLOCK - 1) // BLOCK):
-            (start, stop), (after, end) = bounds(number, n, upwards), bounds(number + 1, n, upwards)
+            start, stop = bounds(number, n, upwards)
             dh, d = block(h, start, stop), block(work.d, start, stop)
             if layer < last:
                 dh = block(work.dh, 0, stop - start)
                 norm_derivative(dh, d, block(h, start, stop), coefficients_of(work, layer))
             a = activations(net, work, steps, x, layer - 1, drawn, start, stop)
-            multiply(d_weight, a, dh, TRANSPOSED, block(work.d, after, end))
+            multiply(d_weight, a, dh, TRANSPOSED)
             if layer > 1:
                 mask, below = mask_of(work, layer - 1, drawn, start), block(h_below, start, stop)
-                multiply(d, dh, weight_T, AS_IS, block(h_below, after, end))
+                multiply(d, dh, weight_T, AS_IS)
                 derivative(d, below, c_below, mask, steps.dropped, steps.positive, steps.negative, work.partial)
                 add_sums(work.partial, number == 0, work.sums)
         if layer > 1:
@@ -777,7 +777,7 @@ class CompiledMLP:
             h = matrix(len(x), sizes[i], self.dtype)
             rows = net.p[net.weight[i] : net.weight[i] + sizes[i - 1] * net.padded[i]]
             weight = rows.reshape(sizes[i - 1], -1)
-            multiply(h, below, weight, AS_IS, h[:0])
+            multiply(h, below, weight, AS_IS)
             if self.normed and i < last:
                 self._evaluate_norm(i, h)
             else:
