@@ -202,11 +202,9 @@ def window_sensitivity(result):
     """Logarithm of how much further α̂ with a window of 191 is from that with 551 in the L-model than in the I-model,
     over the first and over the last tenth of training."""
     narrow, trend = (readings.estimate(result, one, ("I", "L-program"))["intra"] for one in (191, 551))
-    n, apart, found = result.sizes["time"] // 10, narrow - trend, []
-    for at in (slice(n), slice(-n, None)):
-        size = rms(apart.isel(time=at))
-        found.append(np.log(size.sel(model="L-program", drop=True) / size.sel(model="I", drop=True)))
-    return found
+    n, apart = result.sizes["time"] // 10, narrow - trend
+    sizes = [rms(apart.isel(time=at)) for at in (slice(n), slice(-n, None))]
+    return [np.log(size.sel(model="L-program", drop=True) / size.sel(model="I", drop=True)) for size in sizes]
 
 
 @measures("B.3.wilder")
