@@ -16,8 +16,8 @@ from deepmech_book.glass import phases
 from deepmech_book.spring_block.experiments import experiment, figure_1
 from deepmech_book.sweeps import shipped
 from deepmech_book.sweeps.glass import walks
-from deepmech_book.sweeps.policy import CellFunction
 from deepmech_book.sweeps.glass.kinks import OF_SETS
+from deepmech_book.sweeps.policy import CellFunction
 from deepmech_book.sweeps.shipped import filename
 from deepmech_book.sweeps.spring_block.networks import DATA
 
