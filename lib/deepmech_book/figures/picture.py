@@ -23,8 +23,6 @@ from deepmech.core.estimates import Estimate
 from deepmech.plots import style
 from deepmech_book import RECORD
 
-__all__ = ["Picture", "arrays_in", "beside", "dataset", "pictured", "table"]
-
 HEAVY = 120_000
 """Bytes of outlines beyond which pixels may weigh less."""
 
