@@ -14,6 +14,7 @@ CELLS = {
     "extras.coverage": "deepmech_book.sweeps.extras.coverage:try_intervals",
     "extras.coverage_drawn": "deepmech_book.sweeps.extras.coverage:try_methods",
     "glass.forecasts": "deepmech_book.sweeps.glass.forecasts:forecast_cells",
+    "glass.kinks": "deepmech_book.sweeps.glass.kinks:kink_cells",
     "glass.landscape": "deepmech_book.sweeps.glass.landscape:survey",
     "glass.lennard_jones": "deepmech_book.sweeps.glass.lennard_jones:relax_cells",
     "glass.linear_networks": "deepmech_book.sweeps.glass.minima:linear_cells",

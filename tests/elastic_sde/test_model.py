@@ -37,7 +37,7 @@ HALF_WIDTHS = {"shapes": (0.31, 0.41, 0.27), "photos": (0.13, 0.125, 0.12)}
 """Of the intervals that ship, of the logarithm of the factor, by class."""
 
 
-@page.pair("B.B5.constant", panels=[(data, k) for data in HALF_WIDTHS for k in range(3)], usual=12.0, reach=1.0)
+@page.pair("B.B5.constant", panels=[(data, k) for data in HALF_WIDTHS for k in range(3)], usual=12.0, reach=1.2)
 def pull_that_falls(level, rng, rival):
     """Margins that grow towards 4 in the second half, where ten groups end with a scatter; the widest panel decides."""
     found = {}

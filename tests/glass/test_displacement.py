@@ -34,16 +34,17 @@ def curve(rise):
     return xr.DataArray(1e-9 * np.exp(np.append(0.0, np.cumsum(steps))), {"time": TIMES}, "time")
 
 
-@page.pair("C.5.no_plateau", usual=0.0, reach=0.06, power=0.6)
+@page.pair("C.5.no_plateau", usual=0.0, reach=0.06)
 def a_rise_after_a_rest(level, rng, rival):
     """Some networks are caged, others show a plateau without an end; displacements differ by factors.
 
     Of the glass formers of the rival few are caged, too.
     """
-    runs = {phase: walked(phase, rng) for phase in N}
+    runs, first = {phase: walked(phase, rng) for phase in N}, 0
+    drawn = rng.permutation(sum(N.values())) < round(level[""] * sum(N.values()))
     for phase, run in runs.items():
-        rises = [curve(0.35 if one < level[""] else 0.2) for one in rng.random(N[phase])]
-        each = (xr.concat(rises, "seed") * xr.ones_like(run.msd)).transpose(*run.msd.dims)
+        rises = [curve(0.35 if one else 0.2) for one in drawn[first : first + N[phase]]]
+        each, first = (xr.concat(rises, "seed") * xr.ones_like(run.msd)).transpose(*run.msd.dims), first + N[phase]
         runs[phase] = scaled(run.assign(msd=each), np.exp(rng.standard_normal(N[phase])))
     glass = xr.concat([curve(0.0 if rival else 1.3)] * 2, "seed")
     return {"runs": runs, "glass": glass}

@@ -127,9 +127,10 @@ GLASS = result(experiment("glass-former")).sel(window=lennard_jones.CAGE)
 
 
 def test_the_papers_claims_read_the_same_on_walks_and_on_forecasts_that_are_right(walks):
-    right = {phase: run.expand_dims(kind=["forecast"]) for phase, run in walks.items()}
+    right = {phase: run.expand_dims(kind=list(forecast.COLUMNS.values())) for phase, run in walks.items()}
     table = forecast.of_forecasts(walks, right, GLASS)
-    assert list(table["walks"]) == list(table["forecasts"])
+    for column in forecast.COLUMNS:
+        assert list(table["walks"]) == list(table[column])
 
 
 def test_forecasts_that_never_slow_down_and_go_thrice_as_far_leave_both_over(walks):
@@ -145,9 +146,25 @@ def test_forecasts_that_never_slow_down_and_go_thrice_as_far_leave_both_over(wal
 
 
 def test_free_walks_in_place_of_forecasts_satisfy_no_claim_on_the_landscape(walks):
-    free = {phase: result(forecasts.forecasts(forecasts.fresh(phase))).sel(kind=["free walk"]) for phase in walks}
-    free = {phase: said.assign_coords(kind=["forecast"]) for phase, said in free.items()}
-    table = forecast.of_forecasts(walks, free, GLASS)
+    said = {phase: result(forecasts.forecasts(forecasts.fresh(phase))) for phase in walks}
+    table = forecast.of_forecasts(walks, said, GLASS)
     for name in ("C.2.cold_is_faster", "C.3.cold_flat", "C.8.ages"):
         row = table.loc[claim(name).statement].str.partition(":")[0]
-        assert row["walks"] == HOLDS != row["forecasts"], row
+        assert row["walks"] == HOLDS != row["free walk"], row
+
+
+def test_weights_that_only_decay_leave_the_window_by_what_they_shrink(walks):
+    run = walks["regularised"].isel(seed=[0])
+    said = result(forecasts.forecasts(forecasts.fresh("regularised"))).overlap.sel(seed=run.seed)
+    found = forecast.of_decay_alone(run, said).sel(temperature=0.0).isel(waiting=0, chi=2, time=-1, drop=True)
+    w = phases.waited_weights(run).sel(temperature=1e-8).values.ravel()
+    gone = abs(w) * (1 - (1 - 1e-3 * 0.01) ** int(said.time[-1])) >= w.std() / CHI[2]
+    assert found.item() == pytest.approx(1 - gone.mean(), abs=0.005)
+
+
+def test_what_sampling_leaves_is_kolmogorovs_distance():
+    """Of n weights all of which leave it is .8687/√n."""
+    run = walked("regularised")
+    gone = run.assign(overlap=0 * run.overlap, n_weights=("seed", np.full(N["regularised"], 400)))
+    assert float(forecast.sampling_floor(gone, 1).mean()) == pytest.approx(0.8687 / 20, rel=0.03)
+    assert float(forecast.sampling_floor(gone.assign(overlap=0 * run.overlap + 0.99), 1).mean()) < 0.01

@@ -29,11 +29,11 @@ def various(cells=slice(None), seeds=(0, 1, 2)):
         depth=4, width=9, slope=values(0.0, 0.2, 0.5, 1.0, 0.0, 0.0, 0.1), dropout=values(0, 0.1, 0, 0.3, 0.2, 0.05, 0)
     )
     training = Training(
-        epochs=20,
+        epochs=10,
         learning_rate=values(1e-3, 1e-2, 5e-2, 1e-3, 1e-3, 1e-3, 0.1),
         data_noise=values(0.0, 0.0, 0.0, 0.1, 0.0, 0.2, 0.0),
         stop_loss=values(0.0, 0.0, 0.6, 0.0, 0.0, 0.0, 0.6),
-        schedule=((10, "dropout", 0.1),),
+        schedule=((5, "dropout", 0.1),),
     )
     return {"network": network, "training": training, "data": DATA, "seed": over("seed", list(seeds))}
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import scipy  # which imports scipy.stats when it is first asked for: half a second
 import xarray as xr
+from scipy.special import stdtrit  # of Student's t, without the checks of scipy.stats
 
 from deepmech.core import specs
 from deepmech.core.random import Stream
@@ -160,7 +161,11 @@ def stack(estimates: Iterable[Estimate] | Mapping[Any, Estimate], along: str | N
     def joined(numbers: list[Any]) -> Any:
         if not isinstance(estimates, Mapping):
             return np.array(numbers)
-        return xr.concat([xr.DataArray(one) for one in numbers], xr.Variable(along, list(estimates)))
+        each = [xr.DataArray(one) for one in numbers]
+        if not any(one.ndim or len(one.coords) for one in each):  # what concat does, which looks for labels for long
+            values, first = np.stack([one.values for one in each]), each[0]
+            return xr.DataArray(values, {along: list(estimates)}, along, first.name, first.attrs)
+        return xr.concat(each, xr.Variable(along, list(estimates)))
 
     why = next((e.reason for e in each if e.reason), "")
     null = None if any(e.null is None for e in each) else joined([e.null for e in each])
@@ -236,7 +241,7 @@ def estimate(
         return jackknife(of(runs), np.array(each), scatter=scatter)
     values, overlap = _runs("estimate", runs, over), specs.check_real("estimate: overlap", overlap, 0.0)
     found = _around(values.mean(0) if at is None else _like(at, runs, over), [values], scatter, overlap)
-    return found.map(lambda end: _labelled(end, runs, over))
+    return found.map(_labelled(runs, over))
 
 
 def jackknife(value: Any, *without: Any, over: str | None = None, scatter: str = "any") -> Estimate:
@@ -270,7 +275,7 @@ def jackknife(value: Any, *without: Any, over: str | None = None, scatter: str =
     # What each run adds to the function: of a mean, its distance from the mean.
     with np.errstate(invalid="ignore"):
         shares = [(len(w) - 1) * (w.mean(0) - w) for w in left]
-    found = _around(_like(value, like, over), shares, scatter, 0.0).map(lambda end: _labelled(end, like, over))
+    found = _around(_like(value, like, over), shares, scatter, 0.0).map(_labelled(like, over))
     return replace(found, value=value)
 
 
@@ -329,7 +334,7 @@ def _around(centre: np.ndarray, samples: list[np.ndarray], scatter: str, overlap
     error = np.sqrt(np.where(constant, 1.0, variance))
     with np.errstate(invalid="ignore"):
         share = np.sum([(v / error**2) ** 2 / (k - 1) for k, v, _ in parts], 0) if len(parts) > 1 else 1 / (n - 1)
-        far = scipy.stats.t.ppf((1 + LEVEL) / 2, 1 / np.where(constant, 1.0, share))
+        far = stdtrit(1 / np.where(constant, 1.0, share), (1 + LEVEL) / 2)
         skewness = np.sum([m for _, _, m in parts], 0) / error**3 if scatter != "symmetric" else 0.0
     roots = (np.cbrt(1 + sign * skewness * far) for sign in (1, -1))
     # (c - 1)/skewness with c the cube root, without dividing by a skewness that may be zero.
@@ -353,9 +358,12 @@ def _like(value: Any, runs: Any, over: str | None) -> np.ndarray:
     return np.asarray(value, float)
 
 
-def _labelled(end: Any, runs: Any, over: str | None) -> Any:
-    """``end`` with the labels of one run."""
-    return runs.isel({over: 0}, drop=True).astype(float).copy(data=end) if isinstance(runs, xr.DataArray) else end
+def _labelled(runs: Any, over: str | None) -> Callable[[Any], Any]:
+    """Puts the labels of one run on."""
+    if not isinstance(runs, xr.DataArray):
+        return lambda end: end
+    one = runs.isel({over: 0}, drop=True)
+    return lambda end: one.copy(data=end)
 
 
 def linear_slope(x: Any, y: Any) -> Estimate:
@@ -376,7 +384,7 @@ def linear_slope(x: Any, y: Any) -> Estimate:
     fit = scipy.stats.linregress(x, y)
     if x.size < 3:
         return unknown(f"too few points for the interval of a slope: {x.size}, and it takes 3", float(fit.slope))
-    reach = scipy.stats.t.ppf((1 + LEVEL) / 2, x.size - 2) * fit.stderr
+    reach = stdtrit(x.size - 2, (1 + LEVEL) / 2) * fit.stderr
     return Estimate(float(fit.slope), float(fit.slope - reach), float(fit.slope + reach), x.size)
 
 
@@ -525,7 +533,7 @@ def bootstrap(
         low, high = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
         return Estimate(value, low, high, n)
     # Means of n resampled runs scatter by √((n - 1)/n) less than those of n new ones.
-    reach = scipy.stats.t.ppf((1 + LEVEL) / 2, n - 1) * drawn.std(0) * np.sqrt(n / (n - 1))
+    reach = stdtrit(n - 1, (1 + LEVEL) / 2) * drawn.std(0) * np.sqrt(n / (n - 1))
     return Estimate(value, value - reach, value + reach, n)
 
 

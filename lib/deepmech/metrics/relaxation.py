@@ -12,11 +12,6 @@ from deepmech.core import specs
 from deepmech.core.estimates import Estimate, jackknife, leave_one_out, linear_slope
 from deepmech.core.labels import as_labelled
 
-__all__ = [
-    "CENSORED", "CROSSED", "EARLY", "Collapse", "Crossing", "collapse", "decorrelation_time", "decorrelation_times",
-    "exponent", "interval_by_factors", "local_powers",
-]  # fmt: skip
-
 CROSSED, CENSORED, EARLY = "crossed", "censored", "early"
 _POINTS = 60  # of the common axis of collapsed curves
 
@@ -27,7 +22,7 @@ class Crossing:
 
     Attributes
     ----------
-    time : float
+    time : float, or an array for several curves, as all that follows
         Interpolated between the records before and after, in the units of these; nan if it is not between any.
     least : float
         The time; where there is none, what it exceeds: the last record, or 0 if it came before the first.
@@ -36,9 +31,9 @@ class Crossing:
         record).
     """
 
-    time: float
-    least: float
-    state: str
+    time: Any
+    least: Any
+    state: Any
 
 
 def decorrelation_time(times: np.ndarray, overlap: np.ndarray, level: float = 0.9) -> Crossing:
@@ -49,7 +44,7 @@ def decorrelation_time(times: np.ndarray, overlap: np.ndarray, level: float = 0.
     Parameters
     ----------
     times : (n,) increasing, > 0, in steps.
-    overlap : (n,) Q at these times; Q(0) = 1 is understood.
+    overlap : (…, n) Q at these times; Q(0) = 1 is understood.
     level : in (0, 1).
 
     Returns
@@ -68,23 +63,24 @@ def decorrelation_time(times: np.ndarray, overlap: np.ndarray, level: float = 0.
     """
     times = specs.check_array("decorrelation_time: times", times)
     overlap = specs.check_array("decorrelation_time: overlap", overlap)
-    if times.shape != overlap.shape or not _rises(times):
+    if times.shape != overlap.shape[-1:] or not _rises(times):
         raise ValueError(
             f"decorrelation_time: times {times.shape} and overlap {overlap.shape}: give equal lengths, times increasing"
         )
     if not (specs.is_real(level) and 0 < level < 1):
         raise ValueError(f"decorrelation_time: level = {level!r}: must be in (0, 1)")
-    known = np.isfinite(overlap)
-    n = len(overlap) if known.all() else int(np.argmin(known))
-    below = np.flatnonzero(overlap[:n] <= level)
-    if len(below) == 0:
-        return Crossing(np.nan, times[n - 1] if n else 0.0, CENSORED)
-    k = int(below[0])
-    if k == 0:
-        return Crossing(np.nan, 0.0, EARLY)
-    share = (overlap[k - 1] - level) / (overlap[k - 1] - overlap[k])
-    time = float(times[k - 1] * (times[k] / times[k - 1]) ** share)
-    return Crossing(time, time, CROSSED)
+    known = np.logical_and.accumulate(np.isfinite(overlap), -1)
+    below = known & (overlap <= level)
+    first = below.argmax(-1)
+    state = np.where(~below.any(-1), CENSORED, np.where(first == 0, EARLY, CROSSED))
+    k = np.clip(first, min(1, len(times) - 1), None)
+    above, under = (np.take_along_axis(overlap, at[..., None], -1)[..., 0] for at in (k - 1, k))
+    with np.errstate(all="ignore"):  # where nothing crosses, there may be nothing to divide by
+        time = times[k - 1] * (times[k] / times[k - 1]) ** ((above - level) / (above - under))
+    time = np.where(state == CROSSED, time, np.nan)
+    end = np.append(0.0, times)[known.sum(-1)]
+    least = np.select([state == CROSSED, state == EARLY], [time, 0.0], end)
+    return Crossing(time, least, state) if overlap.ndim > 1 else Crossing(float(time), float(least), str(state))
 
 
 def exponent(x: np.ndarray, y: np.ndarray) -> Estimate:
@@ -261,19 +257,15 @@ def decorrelation_times(overlap: xr.DataArray, level: float = 0.9) -> xr.Dataset
     """
     overlap = _over_time("decorrelation_times: overlap", overlap, "seed")
     outer = [str(d) for d in overlap.dims if d not in ("seed", "time")]
-    shape, n = overlap.shape[:-2], overlap.sizes["seed"]
-    found = {name: np.full(shape, np.nan) for name in ("tau", "low", "high", "least")}
-    found |= {name: np.full((*shape, n), np.nan) for name in ("without", "least_without")}
-    state = np.empty(shape, dtype=object)
-    for at in np.ndindex(shape):
-        curves = overlap.values[at]
-        mean = decorrelation_time(overlap.time.values, curves.mean(0), level)
-        others = [decorrelation_time(overlap.time.values, curve, level) for curve in leave_one_out(curves)]
-        found["tau"][at], state[at], found["least"][at] = mean.time, mean.state, mean.least
-        found["without"][at], found["least_without"][at] = [o.time for o in others], [o.least for o in others]
-        found["low"][at], found["high"][at] = interval_by_factors(mean.time, found["without"][at]).interval
+    runs = np.moveaxis(overlap.values, -2, 0)
+    mean, others = (decorrelation_time(overlap.time.values, one, level) for one in (runs.mean(0), leave_one_out(runs)))
+    low, high = interval_by_factors(mean.time, others.time).interval
+    found = {"tau": mean.time, "low": low, "high": high, "least": mean.least}
+    found |= {"without": np.moveaxis(others.time, 0, -1), "least_without": np.moveaxis(others.least, 0, -1)}
     coords = {d: overlap[d] for d in [*outer, "seed"] if d in overlap.coords}
-    data = {k: ([*outer, "seed"][: v.ndim], v) for k, v in found.items()} | {"state": (outer, state)}
+    data = {k: ([*outer, "seed"][: v.ndim], v) for k, v in found.items()} | {
+        "state": (outer, np.asarray(mean.state, object))
+    }
     return xr.Dataset(data, coords)
 
 

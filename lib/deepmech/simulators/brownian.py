@@ -116,7 +116,7 @@ def free_time(window: float | np.ndarray, diffusion: float, level: float = 0.9) 
         specs.raise_invalid("free_time: window", window, "> 0")
     specs.check_real("free_time: diffusion", diffusion, 0, allowed=">= 0")
     specs.check_real("free_time: level", level, np.nextafter(0, 1), np.nextafter(1, 0), "in (0, 1)")
-    share = float((windows > 0).mean(-1).min())
+    share = float((windows > 0).mean(-1).min(initial=1.0))
     if share <= level:
         raise ValueError(
             f"free_time: window: {share:.0%} of the windows are above 0, so the mean overlap is never above level = "

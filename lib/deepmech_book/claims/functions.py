@@ -183,7 +183,9 @@ def _finite(claim: str, name: str, value: Any, like: xr.DataArray) -> np.ndarray
     """``value`` as float64 of ``like``'s shape, labelled arrays matched by dimension."""
     try:
         if isinstance(value, xr.DataArray):
-            value = value.broadcast_like(like).transpose(*like.dims).values
+            if value.dims != like.dims or any(not value.get_index(d).equals(like.get_index(d)) for d in like.dims):
+                value = value.broadcast_like(like).transpose(*like.dims)
+            value = value.values
         array = np.broadcast_to(np.asarray(value, dtype=float), like.shape)
     except (TypeError, ValueError) as error:
         raise ValueError(f"claim {claim}: {name} does not fit measured, of shape {like.shape}: {error}") from None

@@ -132,8 +132,6 @@ def alike(photos, shapes, window):
     """When α̂ is largest on photographs, less the same on shapes, over sets of trials of each."""
     one, two = (course(each, window)["peak"] for each in (photos, shapes))
     words = "; ".join(f"{m}: {float(one.sel(model=m).mean()):.2f}" for m in readings.MODELS)
-    if (n := one.sizes["first_seed"]) < 3:
-        return Measurement(not_testable=f"{n} sets of trials on photographs have no interval", detail=words)
     found = nulls.less(one, two, "first_seed")
     return Measurement(found, expected=0.0, detail=f"On photographs, as a share of training: {words}.")
 
@@ -200,16 +198,17 @@ def norm(networks):
     return Measurement(readings.over_groups(networks, norm_against_line))
 
 
-def window_sensitivity(result, at):
-    """Logarithm of how much further α̂ with a window of 191 is from that with 551 in the L-model than in the I-model."""
+def window_sensitivity(result):
+    """Logarithm of how much further α̂ with a window of 191 is from that with 551 in the L-model than in the I-model,
+    over the first and over the last tenth of training."""
     narrow, trend = (readings.estimate(result, one, ("I", "L-program"))["intra"] for one in (191, 551))
-    size = rms((narrow - trend).isel(time=at))
-    return np.log(size.sel(model="L-program", drop=True) / size.sel(model="I", drop=True))
+    n, apart = result.sizes["time"] // 10, narrow - trend
+    sizes = [rms(apart.isel(time=at)) for at in (slice(n), slice(-n, None))]
+    return [np.log(size.sel(model="L-program", drop=True) / size.sel(model="I", drop=True)) for size in sizes]
 
 
 @measures("B.3.wilder")
 def wilder(networks):
     """Fluctuation of α̂ over the first tenth of training, L-model by I-model, over sets; first null: the last tenth."""
-    n = networks.sizes["time"] // 10
-    early, late = (window_sensitivity(networks, at) for at in (slice(n), slice(-n, None)))
+    early, late = window_sensitivity(networks)
     return Measurement(estimate(early, "first_seed", "symmetric").map(np.exp), first_null=float(np.exp(late.mean())))

@@ -1,7 +1,7 @@
 """Has a distribution one mode or more? Hartigan's dip, its test, and numbers for it from a histogram."""
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -9,38 +9,36 @@ from deepmech.core.compiled import Floats, njit
 
 
 @njit(cache=True, error_model="numpy")
-def _below(x: Floats, y: Floats) -> Floats:
-    """Largest convex function below the points (x, y), at x; x increasing."""
-    n = len(x)
-    hull = np.empty(n, np.int64)
-    size = 0
-    for i in range(n):
-        while size > 1:
-            a, b = hull[size - 2], hull[size - 1]
+def _corners(x: Floats, y: Floats) -> Any:
+    """The corner before each point on the largest convex function below the points (x, y) up to it; x increasing."""
+    corner = np.zeros(len(x), np.int64)
+    for i in range(1, len(x)):
+        b = i - 1
+        while b > 0:
+            a = corner[b]
             if (y[b] - y[a]) * (x[i] - x[a]) < (y[i] - y[a]) * (x[b] - x[a]):
                 break
-            size -= 1
-        hull[size] = i
-        size += 1
-    out = np.empty(n)
-    out[0] = y[0]
-    for k in range(1, size):
-        a, b = hull[k - 1], hull[k]
-        for i in range(a, b + 1):
-            out[i] = y[a] + (y[b] - y[a]) * (x[i] - x[a]) / (x[b] - x[a])
-    return out
+            b = a
+        corner[i] = b
+    return corner
 
 
 @njit(cache=True, error_model="numpy")
-def _left(x: Floats, before: Floats, after: Floats, m: int) -> float:
+def _left(x: Floats, before: Floats, after: Floats, corner: Any, known: Floats, m: int) -> float:
     """Least half-width of a band around the distribution that has room for a convex piece up to a mode at x[m].
 
     ``before`` and ``after`` are the distribution just below and at each x. At the mode itself the piece may jump.
+    ``known`` keeps what each side of the piece needs, or is negative: sides are shared by many modes.
     """
-    convex = _below(x[: m + 1], before[: m + 1])
-    need = 0.0
-    for i in range(m):
-        need = max(need, after[i] - convex[i])
+    need, b = 0.0, m
+    while b > 0:
+        a = corner[b]
+        if known[b] < 0:
+            known[b] = 0.0
+            for i in range(a, b):
+                line = before[a] + (before[b] - before[a]) * (x[i] - x[a]) / (x[b] - x[a])
+                known[b] = max(known[b], after[i] - line)
+        need, b = max(need, known[b]), a
     return need / 2
 
 
@@ -49,17 +47,21 @@ def _dip(x: Floats, before: Floats, after: Floats) -> float:
     # Mirrored, the concave piece on the right is a convex one on the left.
     mirror, first, second = -x[::-1].copy(), 1 - after[::-1].copy(), 1 - before[::-1].copy()
     n = len(x)
+    corner, other = _corners(x, before), _corners(mirror, first)
+    known, seen = -np.ones(n), -np.ones(n)
     low, high = 0, n - 1
     # The need on the left grows with the mode's place, that on the right falls: the best mode is where they cross.
     while high - low > 1:
         middle = (low + high) // 2
-        if _left(x, before, after, middle) < _left(mirror, first, second, n - 1 - middle):
+        left = _left(x, before, after, corner, known, middle)
+        if left < _left(mirror, first, second, other, seen, n - 1 - middle):
             low = middle
         else:
             high = middle
     best = 1.0
     for m in (low, high):
-        best = min(best, max(_left(x, before, after, m), _left(mirror, first, second, n - 1 - m)))
+        right = _left(mirror, first, second, other, seen, n - 1 - m)
+        best = min(best, max(_left(x, before, after, corner, known, m), right))
     return best
 
 
@@ -116,5 +118,6 @@ def _uniform_dips(stream, n, n_null):
 
 def unbinned(counts, edges):
     """As many numbers, rising, as a histogram counted, evenly spread inside each bin."""
-    each = zip(edges[:-1], edges[1:], counts, strict=True)
-    return np.concatenate([np.empty(0), *(a + (b - a) * (np.arange(n) + 0.5) / n for a, b, n in each if n)])
+    edges, n = np.asarray(edges), np.repeat(counts, counts)
+    place = np.arange(len(n)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return np.repeat(edges[:-1], counts) + np.repeat(np.diff(edges), counts) * (place + 0.5) / n

@@ -15,6 +15,17 @@ def rested(**fixed):
     return row | {"compute": "glass.preparation"}
 
 
+def on_kinks(phase, softplus, waiting, longest, n_data=8000):
+    """A row of networks of a phase with whitened inputs, of ReLU or softplus units, that walk without noise."""
+    like = walks.standard(phase, "mnist", n_data=n_data, whiten=True)
+    fixed = {name: like.fixed[name] for name in ("data", "width", "regularisation")}
+    fixed |= {
+        "softplus": softplus, "chi": like.fixed["chi"][walks.FINE_WINDOW], "waiting": list(waiting),
+        "times": log_times(longest, 24).tolist(), "preparation": walks.WHITENED[phase],
+    }  # fmt: skip
+    return {"compute": "glass.kinks", "fixed": fixed, "data": like.data}
+
+
 def cooled(waiting, steps):
     """A row of glass formers, recorded from 50 steps on: before that particles fly freely."""
     times = [int(t) for t in log_times(steps, 8) if t >= 50]
@@ -67,6 +78,13 @@ SIZES = {
     60_000: ((0.1, *FEW[:4], 1e-8, 0.0), 4, 12_500, (10_000,)),
 }
 """Temperatures, networks, steps and waits of regularised networks with whitened inputs, by number of samples."""
+KINKS = {
+    "regularised": (range(300, 305), {"softplus": 0.0, "waiting": (10_000, 50_000), "longest": 8000}),
+    "underparameterised": (range(300, 305), {"softplus": 0.0, "waiting": (10_000, 50_000), "longest": 3000}),
+    "regularised-smooth": (range(300, 303), {"softplus": 5.0, "waiting": (10_000,), "longest": 8000}),
+    "underparameterised-smooth": (range(300, 303), {"softplus": 5.0, "waiting": (10_000,), "longest": 3000}),
+}
+"""Walks without noise by phase, of ReLU and smooth: seeds that no walk of the book had when claims were frozen."""
 EXPERIMENTS: dict[str, experiments.Row] = {
     "glass-former": (
         cooled,
@@ -131,6 +149,9 @@ EXPERIMENTS: dict[str, experiments.Row] = {
         {"steps": 100_000, "waiting": (20_000,)},
     ),
 }
+for name, (seeds, walked) in KINKS.items():
+    phase = name.removesuffix("-smooth")
+    EXPERIMENTS[f"glass-kinks-{name}"] = (on_kinks, {"seed": seeds}, {"phase": phase, **walked})
 for n, (temperatures, n_seeds, steps, waiting) in SIZES.items():
     size = {"n_data": n, "steps": steps, "waiting": waiting}
     EXPERIMENTS[f"glass-scaling-{n}"] = (

@@ -4,19 +4,22 @@
 """
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
 from deepmech.core.estimates import Estimate, estimate, leave_one_out, stack
+from deepmech.core.random import Stream
 from deepmech.metrics.relaxation import decorrelation_time
+from deepmech.simulators.harmonic import Displacement, QuadraticLandscape
 from deepmech_book.claims import functions, registry
 from deepmech_book.claims.display import short
 from deepmech_book.claims.functions import Measurement, measures
 from deepmech_book.claims.nulls import beside
-from deepmech_book.glass import ageing
-from deepmech_book.sweeps.glass.walks import PAPER_WINDOW
+from deepmech_book.glass import ageing, phases, regimes
+from deepmech_book.sweeps.glass.walks import FINE_WINDOW, PAPER_WINDOW, RATE, diffusion
 
 OF_WALKS = (
     "C.2.hot_is_free", "C.2.cold_is_faster", "C.3.hot_slope", "C.3.cold_flat", "C.3.one_step", "C.4.collapse",
@@ -24,6 +27,10 @@ OF_WALKS = (
     "C.7.cold_is_not", "C.8.ages", "C.8.hot_does_not", "C.8.stronger_regularised", "C.8.crossover",
 )  # fmt: skip
 """The paper's claims on walks of networks with loss that these records can decide."""
+COLUMNS = {"parabola": "forecast", "slide": "without curvature", "free walk": "free walk"}
+"""What is judged beside walks by the same functions, and the kind of forecast that it is."""
+NULLS = ("free walk", "weight decay alone", "without curvature", "without drift", "forecast")
+"""Kinds of forecast by what they know: nothing, weight decay, drift, curvature, both."""
 
 
 # --- how far forecasts of one phase are off
@@ -48,15 +55,13 @@ def time_errors(run, said):
     record's end stands for the other; where neither does, both agree that nothing happens: the pair is left out.
     """
 
-    def crossing(curve):
-        known = np.isfinite(curve)
-        return decorrelation_time(real.time.values[known], curve[known]).time
+    def crossing(curves):
+        return decorrelation_time(real.time.values, curves).time
 
     real, forecast = (one.overlap.isel(chi=PAPER_WINDOW, drop=True) for one in (run, said))
     end = real.time.where(np.isfinite(real)).max("time")
     walked, foretold = (
-        xr.apply_ufunc(crossing, one, input_core_dims=[["time"]], vectorize=True, output_dtypes=[float])
-        for one in (real, forecast.where(np.isfinite(real)))
+        xr.apply_ufunc(crossing, one, input_core_dims=[["time"]]) for one in (real, forecast.where(np.isfinite(real)))
     )
     off = abs(np.log10(foretold.fillna(end) / walked.fillna(end)))
     return off.where(np.isfinite(walked) | np.isfinite(foretold)).median(["temperature", "waiting"])
@@ -84,10 +89,62 @@ def drawn(runs, temperatures, **kind):
 
 
 def table_of_errors(walked, foretold):
-    """Mean distance of overlaps from forecasts, and from their rivals: rows are kinds, columns phases."""
-    dims = ["seed", "temperature", "waiting"]
-    means = {p: curve_errors(run, foretold[p]).mean(dims).to_series() for p, run in walked.items()}
-    return pd.DataFrame(means).rename_axis("foretold by")
+    """Mean distance of overlaps from forecasts, from the least that they know to the most, and what sampling leaves.
+
+    Columns are phases, windows and regimes after the first wait (:mod:`.regimes`).
+    """
+    columns, names = {}, {PAPER_WINDOW: "paper's window", FINE_WINDOW: "finest window"}
+    for phase, run in walked.items():
+        said = foretold[phase].overlap.sel(seed=run.seed)
+        known = xr.concat([said, of_decay_alone(run, said)], "kind", coords="minimal", compat="override")
+        for window, name in names.items():
+            only = [one.isel(chi=[window] * (PAPER_WINDOW + 1)) for one in (run, known.to_dataset(name="overlap"))]
+            errors, floor = curve_errors(*only), sampling_floor(run, window)
+            for regime, at in regimes_of(run, window).items():
+                means = [float(errors.sel(kind=kind, temperature=at).mean()) for kind in NULLS]
+                columns[phase, name, regime] = [*means, float(floor.sel(temperature=at).mean())]
+    return pd.DataFrame(columns, [*NULLS, "sampling alone"]).rename_axis("foretold by").T
+
+
+def of_decay_alone(run, said):
+    """Overlaps ``said`` of weights that only shrink and are kicked, from where they are after the first wait."""
+    decay, free = phases.weight_decay(run), said.sel(kind=["free walk"])
+    found = free.assign_coords(kind=["weight decay alone"]).copy(deep=True)
+    if decay == 0:
+        return found
+    rested = phases.waited_weights(run).sel(temperature=phases.coldest(run), seed=said.seed)
+    rested, waits = rested.astype(float), said.waiting.values
+    well = QuadraticLandscape.around(np.array([decay]), np.array([[decay]]))  # that of a weight of 1
+    for t, wait in product(said.temperature.values, waits):
+        one = well.displacement(said.time, learning_rate=RATE, diffusion=diffusion(t), waited=wait, since=waits[0])
+        for w in rested.transpose("seed", "weight"):
+            moved = Displacement(one.mean * w.values, one.variance + 0 * w.values)
+            for window in (PAPER_WINDOW, FINE_WINDOW):
+                chi = said.chi.values[window]
+                at = {"kind": "weight decay alone", "seed": w.seed, "temperature": t, "waiting": wait, "chi": chi}
+                found.loc[at] = moved.overlap(float(w.std()) / chi)
+    return found
+
+
+def regimes_of(run, window):
+    """Temperatures at the crossover, and cold ones, by the time of a free walk over that of the landscape alone."""
+    table = phases.times(run, window)
+    rest = min(regimes.time_at_rest(table), float(phases.overlaps(run, window).time[-1]))
+    slower = table.free / rest
+    found = {"crossover": (slower >= 0.1) & (slower <= 10), "cold": slower > 10}
+    return {name: run.temperature.values[there.values] for name, there in found.items() if there.any()}
+
+
+def sampling_floor(run, window, draws=200):
+    """Mean largest distance of the overlap of as many weights, drawn from their own law, from that law.
+
+    Weights that leave one by one are a sample of times, so it is Kolmogorov's distance up to the record's last overlap.
+    """
+    n = int(run.n_weights.max())
+    gone = np.sort(Stream.of("sampling floor", 0).uniform("weights", 0, draws * n).reshape(draws, n), 1)
+    largest = np.maximum.accumulate(np.maximum(np.arange(1, n + 1) / n - gone, gone - np.arange(n) / n), 1).mean(0)
+    last = 1 - run.overlap.isel(chi=window, drop=True).min("time")
+    return last.copy(data=np.interp(last, gone.mean(0), largest))
 
 
 def in_their_place(walked, foretold):
@@ -116,29 +173,33 @@ def left_over(walked, foretold):
 
 
 def of_forecasts(walked, foretold, glass):
-    """The paper's claims on these walks and, by the same functions, on what was foretold of them, in words.
+    """The paper's claims on these walks and, by the same functions, on :data:`COLUMNS`, in words.
 
     ``glass`` is a glass former, whose overlap in a window as wide as its cages and whose displacement are nulls of two.
-    What forecasts satisfy, too, is true in a parabola and no sign of a glass.
+    What a column satisfies, too, is no sign of more than that column knows.
     """
-    nulls = {"C.3.one_step": glass.overlap, "C.5.no_plateau": glass.msd.mean("seed")}
-    both = {"walks": walked, "forecasts": in_their_place(walked, foretold)}
+    nulls = {"C.3.one_step": glass.overlap, "C.5.no_plateau": glass.msd}
+    each = {"walks": walked}
+    for what, kind in COLUMNS.items():
+        only = {p: one.sel(kind=[kind]).assign_coords(kind=["forecast"]) for p, one in foretold.items()}
+        each[what] = in_their_place(walked, only)
     rows = {}
     for name in OF_WALKS:
         one, of_one_phase = registry.claim(name), name in ("C.2.cold_is_faster", "C.4.master_power")
         function = functions.functions_of(one.page)[name].function
         given = [nulls[name]] if name in nulls else []
-        found = {what: function(r["regularised"] if of_one_phase else r, *given) for what, r in both.items()}
+        found = {what: function(r["regularised"] if of_one_phase else r, *given) for what, r in each.items()}
         numbers = most_apart({what: m.measured for what, m in found.items()})
         rows[one.statement] = {w: f"{functions.judged(name, m).verdict}: {numbers[w]}" for w, m in found.items()}
     return pd.DataFrame.from_dict(rows, "index").rename_axis("claim of the paper")
 
 
 def most_apart(measured):
-    """Two measurements as text, each with its interval; of arrays, the elements that differ most."""
+    """Measurements as text, each with its interval; of arrays, the elements that differ most between any two."""
     known = {what: one if isinstance(one, Estimate) else Estimate(one) for what, one in measured.items()}
     values = xr.align(*(xr.DataArray(one.value) for one in known.values()), join="inner")
-    apart = abs(values[0] - values[1])
+    joined = xr.concat(values, "column")
+    apart = joined.max("column") - joined.min("column")
     if not np.isfinite(apart).any():
         return dict.fromkeys(measured, "–")
     place = apart.argmax(...) if apart.ndim else {}
@@ -146,6 +207,8 @@ def most_apart(measured):
 
     def text(one):
         one = one.select(lambda numbers: round(float(numbers.sel(where) if where and np.ndim(numbers) else numbers), 9))
+        if not np.isfinite(one.value):
+            return "–"
         return short(one.value, one.interval if np.isfinite(one.low) else None)[0]
 
     return {what: text(one) for what, one in known.items()}

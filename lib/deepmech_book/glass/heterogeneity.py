@@ -187,12 +187,13 @@ def two_modes(run):
     """
     temperature = phases.coldest(run)
     found = modes(run, temperature)
+    counts = run.motility.isel(waiting=0).sel(temperature=temperature).reset_coords(drop=True)
 
     def in_units(some):
-        sample = moved(some, temperature)
+        sample = unbinned(some.values.sum(some.get_axis_num("seed")), MOTILITY_EDGES)
         return np.log(float(dip(sample) / found.critical * np.sqrt(len(sample) / found.n)))
 
-    one = estimate(run[["motility"]], "seed", "symmetric", of=in_units).map(np.exp)
+    one = estimate(counts, "seed", "symmetric", of=in_units).map(np.exp)
     null = grouped_dips(run, temperature)[-1] / found.critical
     return replace(one, value=found.dip / found.critical, null=null), f"T = {temperature:g}."
 

@@ -130,10 +130,11 @@ def times(run: xr.Dataset, window: int = PAPER_WINDOW, wait: int = 0, level: flo
     n = run.sizes["seed"]
     others = np.array([np.delete(np.arange(n), i) for i in range(n)])
     free, without = np.full(len(sizes), np.inf), np.full(sizes.shape, np.inf if n > 1 else np.nan)
-    for i in np.flatnonzero(run.temperature.values > 0):
-        rate = diffusion(float(run.temperature[i]))
-        free[i] = free_time(sizes[i], rate, level)
-        without[i] = free_time(sizes[i][others], rate, level) if n > 1 else np.nan
+    warm = run.temperature.values > 0
+    rate = np.asarray(diffusion(run.temperature.values[warm]))
+    free[warm] = free_time(sizes[warm], 1.0, level) / rate
+    if n > 1:
+        without[warm] = free_time(sizes[warm][:, others], 1.0, level) / rate[:, None]
     return table.assign(free=("temperature", free), free_without=(("temperature", "seed"), without))
 
 

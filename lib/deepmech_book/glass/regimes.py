@@ -54,8 +54,9 @@ def power_of_temperature(table):
 
 def power(x, y, without):
     """The power of x that y follows, with its interval over runs; ``without``: (seed, n), y without each run."""
-    each = [exponent(x, w).value if np.isfinite(w).all() else np.nan for w in without]
-    return jackknife(exponent(x, y).value, np.array(each), scatter="symmetric")
+    each, seen = np.full(len(without), np.nan), np.isfinite(without).all(1)
+    each[seen] = np.polyfit(np.log(x), np.log(without[seen]).T, 1)[0]
+    return jackknife(exponent(x, y).value, each, scatter="symmetric")
 
 
 def over_free(table):

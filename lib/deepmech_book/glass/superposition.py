@@ -1,12 +1,13 @@
 """Time–temperature superposition (Figs. 4, A6) beside free walks, Q(t) = erf(ε/√(4Dt)), and wells (Figs. A5, A7)."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
 import xarray as xr
 from scipy.special import erf, erfinv
 
-from deepmech.core.estimates import estimate, jackknife, leave_one_out, stack, unknown
+from deepmech.core.estimates import jackknife, leave_one_out, stack, unknown
 from deepmech.metrics import relaxation
 from deepmech.simulators.brownian import Well, final_overlap, free_overlap, free_time, well_overlap
 from deepmech_book import words
@@ -22,33 +23,45 @@ IN_STEPS, IN_UNITS = "over time in steps", r"over $t/\tau_{90}$"
 RESCALED = {"time": (r"$t/\tau_{90}$", "1")}
 LATE = 0.01
 """Earlier than this part of τ₉₀, nothing is to be seen."""
+FREE_TIME = free_time(1.0, 1.0)
+"""Of a free walk τ₉₀ in units of ε²/D."""
 WINDOW, START, NOISE = 0.1, 1.0, 1.0
 """Of Fig. A5: the window, the place where weights start, and 2T with P_D = 1 and μ = 1."""
 
 
-def fall_times(overlap):
-    """τ₉₀ by temperature as ``phases.times`` has it, without the intervals, for which that leaves out runs."""
-    each = overlap.transpose("temperature", "seed", "time").astype(float).values
-    return np.array([relaxation.decorrelation_time(overlap.time.values, one.mean(0)).time for one in each])
+def lay(time, runs):
+    """Mean overlaps of runs (seed, temperature, time) over t/τ₉₀, and which temperatures these are: those whose τ₉₀ the
+    record sees."""
+    tau = relaxation.decorrelation_time(time, runs.astype(float).mean(0)).time
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # where all records have ended, there is no mean
+        curves = np.nanmean(runs, 0)
+    return relaxation.collapse(time, curves, tau), np.isfinite(tau)
 
 
-def lay(overlap):
-    """Mean overlaps over t/τ₉₀, of the temperatures whose τ₉₀ the record sees, and these."""
-    curves, tau = overlap.mean("seed").transpose("temperature", "time"), fall_times(overlap)
-    laid = relaxation.collapse(curves.time.values, curves.values, tau)
-    return laid, curves.temperature.values[np.isfinite(tau)]
+def plain(overlap):
+    """Times, and overlaps (seed, temperature, time), without labels."""
+    return overlap.time.values, overlap.transpose("seed", "temperature", "time").values
+
+
+def of_each(number, overlap):
+    """A number of :func:`plain` overlaps, and the same without each network in turn; of a single one unknown."""
+    time, runs = plain(overlap)
+    n = len(runs)
+    without = [number(time, np.delete(runs, i, 0)) if n > 1 else np.nan for i in range(n)]
+    return number(time, runs), np.array(without)
 
 
 def collapsed(overlap):
-    """The same labelled, and how far they lie from one curve."""
-    laid, temperature = lay(overlap)
-    coords = {"temperature": temperature, "time": laid.rescaled}
-    return xr.DataArray(laid.curves, coords, ("temperature", "time")), laid.spread
+    """Mean overlaps over t/τ₉₀, labelled."""
+    laid, seen = lay(*plain(overlap))
+    coords = {"temperature": overlap.temperature.values[seen], "time": laid.rescaled}
+    return xr.DataArray(laid.curves, coords, ("temperature", "time"))
 
 
 def free(rescaled):
     """A free walk's overlap over t/τ₉₀: one curve for every window and temperature, which late falls as t^-1/2."""
-    return xr.DataArray(free_overlap(rescaled, 1.0, free_time(1.0, 1.0)), {"time": rescaled}, "time")
+    return xr.DataArray(free_overlap(rescaled, 1.0, FREE_TIME), {"time": rescaled}, "time")
 
 
 def slide(rescaled):
@@ -61,7 +74,7 @@ def slide(rescaled):
 
 def late(run):
     """Collapsed overlaps from where there is something to be seen, and the curve of free walks at their times."""
-    curves = collapsed(phases.overlaps(run))[0].sel(time=slice(LATE, None))
+    curves = collapsed(phases.overlaps(run)).sel(time=slice(LATE, None))
     return curves, free(curves.time.values).expand_dims(temperature=curves.temperature)
 
 
@@ -139,7 +152,8 @@ def final_overlaps(temperatures, decay, window, start):
 
 def spread_of_two_shapes(overlap):
     """How far curves with the same τ₉₀ lie apart if every second is a steady slide's, the others a free walk's."""
-    time, tau = overlap.time.values, fall_times(overlap)
+    time, runs = plain(overlap)
+    tau = relaxation.decorrelation_time(time, runs.astype(float).mean(0)).time
     tau = np.sort(tau[np.isfinite(tau)])
     curves = [(slide if i % 2 else free)(time / one).values for i, one in enumerate(tau)]
     return relaxation.collapse(time, np.array(curves), tau).spread
@@ -147,7 +161,8 @@ def spread_of_two_shapes(overlap):
 
 def distance_of_curves(run):
     """How far collapsed overlaps lie from one curve, over networks."""
-    return estimate(phases.overlaps(run), "seed", "symmetric", of=lambda overlap: collapsed(overlap)[1])
+    found, without = of_each(lambda *runs: lay(*runs)[0].spread, phases.overlaps(run))
+    return jackknife(found, without, scatter="symmetric")
 
 
 @measures_walks("C.4.collapse")
@@ -165,27 +180,27 @@ def one_curve(runs):
 def tail_power(time, curve):
     """The power of time that an overlap follows between 0.1 and 0.6; nan where fewer than four points lie there."""
     part = (curve < 0.6) & (curve > 0.1)
-    return relaxation.exponent(time[part], curve[part]).value if part.sum() >= 4 else np.nan
-
-
-def hottest_power(overlap):
-    """The same of the collapsed overlap at the highest temperature."""
-    laid, temperature = lay(overlap)
-    return tail_power(laid.rescaled, laid.curves[np.argmax(temperature)])
+    return float(np.polyfit(np.log(time[part]), np.log(curve[part]), 1)[0]) if part.sum() >= 4 else np.nan
 
 
 def power_of_hottest(run):
-    """Its estimate over networks."""
+    """The same of the collapsed overlap at the highest temperature, over networks."""
     overlap = phases.overlaps(run)
-    if np.isnan(hottest_power(overlap)):
+
+    def power(time, runs):
+        laid, seen = lay(time, runs)
+        return tail_power(laid.rescaled, laid.curves[np.argmax(overlap.temperature.values[seen])])
+
+    found, without = of_each(power, overlap)
+    if np.isnan(found):
         return unknown("the record of the hottest networks has too few points in the range")
-    return estimate(overlap, "seed", "symmetric", of=hottest_power)
+    return jackknife(found, without, scatter="symmetric")
 
 
 @measures_walks("C.4.master_power")
 def master_power(regularised):
     """The power of time that the hottest overlap follows; the null: a steady slide over the same range; first: free."""
-    rescaled = lay(phases.overlaps(regularised))[0].rescaled
+    rescaled = lay(*plain(phases.overlaps(regularised)))[0].rescaled
     walk, steady = (tail_power(rescaled, shape(rescaled).values) for shape in (free, slide))
     words = origins({"regularised": regularised}, of_learnt_most(regularised, power_of_hottest))
     return Measurement(power_of_hottest(regularised), expected=-0.5, null=steady, first_null=walk, detail=words)
@@ -218,23 +233,19 @@ def well_explains(last, waited, regularised):
     return Measurement(over_the_well(last), detail=words.rstrip())
 
 
-def departure(overlap):
+def departure(time, runs):
     """How far curves leave that of free walks above and below, the farthest each; the smaller of both (Fig. A6(a))."""
-    laid, _ = lay(overlap)
-    away = laid.curves - free(laid.rescaled).values
+    laid, _ = lay(time, runs)
+    away = laid.curves - free_overlap(laid.rescaled, 1.0, FREE_TIME)
     return float(min(np.nanmax(away), -np.nanmin(away)))
 
 
 @measures_walks("C.A6.under_leaves")
 def under_leaves(runs):
     """The departure, at most 0 on one side only, of underparameterised networks; the null: of regularised ones."""
-    both = [phases.overlaps(runs[phase]) for phase in ("underparameterised", "regularised")]
-    (own, null), n = (departure(one) for one in both), [one.sizes["seed"] for one in both]
-    left, right = (
-        np.array([departure(one.drop_isel(seed=i)) if many > 1 else np.nan for i in range(many)])
-        for one, many in zip(both, n, strict=True)
-    )
+    both = (phases.overlaps(runs[phase]) for phase in ("underparameterised", "regularised"))
+    (own, left), (null, right) = (of_each(departure, one) for one in both)
     found = replace(jackknife(own, left, scatter="symmetric"), null=null)
-    if min(n) > 1:  # one network alone does not tell how it scatters
+    if min(len(left), len(right)) > 1:  # one network alone does not tell how it scatters
         found = replace(found, difference=jackknife(own - null, left - null, own - right, scatter="symmetric").interval)
     return Measurement(found, detail=origins({"underparameterised": runs["underparameterised"]}))

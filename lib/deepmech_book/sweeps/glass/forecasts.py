@@ -45,27 +45,36 @@ def forecasts(like: Sweep) -> Sweep:
     )  # fmt: skip
 
 
-def jacobian(weights: np.ndarray, sizes: Sequence[int], x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Outputs (n,) of a bias-free ReLU network at ``x`` (n, d), and their derivatives by its N flat weights, (n, N)."""
-    layers, start, features = [], 0, [x]
+def jacobian(
+    weights: np.ndarray, sizes: Sequence[int], x: np.ndarray, softplus: float = 0.0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Outputs (n,) of a bias-free network at ``x`` (n, d), and their derivatives by its N flat weights, (n, N).
+
+    Units are ReLU, or softplus of this β.
+    """
+    layers, start, features, slopes = [], 0, [x], []
     for below, above in pairwise(sizes):
         layers.append(weights[start : start + above * below].reshape(above, below))
         start += above * below
     for layer in layers[:-1]:
-        features.append(np.maximum(features[-1] @ layer.T, 0))
+        given = features[-1] @ layer.T
+        features.append(np.logaddexp(0, softplus * given) / softplus if softplus else np.maximum(given, 0))
+        slopes.append((1 + np.tanh(softplus * given / 2)) / 2 if softplus else given > 0)
     back, parts = np.ones((len(x), 1)), []
-    for layer, below in zip(reversed(layers), reversed(features), strict=True):
+    for layer, below, slope in zip(reversed(layers), reversed(features), [*reversed(slopes), 1], strict=True):
         parts.append((back[:, :, None] * below[:, None, :]).reshape(len(x), -1))
-        back = (back @ layer) * (below > 0)
+        back = (back @ layer) * slope
     return features[-1] @ layers[-1][0], np.concatenate(parts[::-1], 1)
 
 
-def gauss_newton(weights: np.ndarray, sizes: Sequence[int], x: np.ndarray, y: np.ndarray, decay: float) -> np.ndarray:
+def gauss_newton(
+    weights: np.ndarray, sizes: Sequence[int], x: np.ndarray, y: np.ndarray, decay: float, softplus: float = 0.0
+) -> np.ndarray:
     """Curvature (N, N) of the loss but for the network's own bending: Σᵢ ∂fᵢ∂fᵢᵀ/n over samples in the margin, plus λ.
 
     It has no negative direction, and no spikes where a unit switches.
     """
-    outputs, by_weight = jacobian(weights, sizes, x)
+    outputs, by_weight = jacobian(weights, sizes, x, softplus)
     inside = by_weight[y * outputs < 1]
     return inside.T @ inside / len(y) + decay * np.eye(len(weights))
 
@@ -91,11 +100,8 @@ def forecast_cells(
 ) -> xr.Dataset:
     """Prepare each network, let it rest without noise for the first waiting time, look at it, and say how it will walk.
 
-    Returns
-    -------
-    Dataset
-        Over ``cell``: ``overlap`` (kind, temperature, waiting, time, chi), ``msd`` and ``alpha`` (kind, temperature,
-        waiting, time) by each of :data:`KINDS`, ``window`` (chi), and ``diverged``.
+    Over ``cell``: ``overlap`` (kind, temperature, waiting, time, chi), ``msd`` and ``alpha`` (kind, temperature,
+    waiting, time) by each of :data:`KINDS`, ``window`` (chi), and ``diverged``.
     """
     loaded = binary(**data)
     sizes = layer_sizes(loaded.x_train.shape[1], width, 6)

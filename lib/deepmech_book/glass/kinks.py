@@ -1,0 +1,237 @@
+"""Networks at rest on kinks: what the gradient at a point foretells, what the kinks hold, and how walks slow down.
+
+``kinked`` and ``smooth`` are networks of ReLU and of softplus by phase, of the sweeps :data:`.experiments.KINKS`.
+"""
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from deepmech.core.estimates import estimate, stack
+from deepmech.metrics.relaxation import decorrelation_time
+from deepmech_book.claims.functions import Measurement, measures
+from deepmech_book.claims.nulls import beside
+from deepmech_book.glass.experiments import KINKS, experiment
+from deepmech_book.glass.phases import LEARNT_MOST
+from deepmech_book.sweeps.shipped import result
+
+PHASES = ("regularised", "underparameterised")
+AGEING = "regularised"
+"""The phase whose walks slowed down more than a first look foretold, in networks that walked before."""
+RIVALS = {
+    "C.3.kinks.renewed_first": ("renewed look", "first look"),
+    "C.3.kinks.renewed_slide": ("renewed look", "renewed slide"),
+    "C.3.kinks.ageing_bowl": ("kinks", "first look"),
+    "C.3.kinks.ageing_random": ("kinks", "random directions"),
+    "C.3.kinks.ageing_near": ("kinks", "near pairs"),
+}
+"""What foretells ageing in a claim, and in its null."""
+
+
+def networks():
+    """(Networks of ReLU, smooth ones) by phase: those that have learnt as much as the paper's and did not diverge."""
+    found = {name: result(experiment(f"glass-kinks-{name}")) for name in KINKS}
+    good = {name: run.isel(seed=np.flatnonzero(counted(run))) for name, run in found.items()}
+    return tuple({p: good[p + end] for p in PHASES} for end in ("", "-smooth"))
+
+
+def counted(run):
+    """Which networks of a run count."""
+    return (~run.diverged & (run.loss < LEARNT_MOST)).values
+
+
+def times(run):
+    """τ₉₀ of the walk and of all that foretells it, over ``source`` and ``waiting``; the record's ends bound it."""
+
+    def crossing(curve):
+        found = decorrelation_time(run.time.values, curve)
+        return found.time if np.isfinite(found.time) else max(found.least, float(run.time[0]))
+
+    made = xr.apply_ufunc(crossing, run.overlap, input_core_dims=[["time"]], vectorize=True, output_dtypes=[float])
+    return made.where(np.isfinite(run.overlap).all("time"))
+
+
+def first(run):
+    """A run at its first wait."""
+    return run.isel(waiting=0, drop=True)
+
+
+def foretold(run, source):
+    """log of foretold by walked τ₉₀ after the first wait."""
+    tau = first(times(run.sel(source=["walk", source])))
+    return np.log(tau.sel(source=source, drop=True) / tau.sel(source="walk", drop=True))
+
+
+def excess(run, source):
+    """log of by how much more τ₉₀ grew from the first to the last wait than was foretold."""
+    tau = np.log(times(run.sel(source=["walk", source])))
+    grown = tau.isel(waiting=-1, drop=True) - tau.isel(waiting=0, drop=True)
+    return grown.sel(source="walk", drop=True) - grown.sel(source=source, drop=True)
+
+
+def by_phase(runs, number, back=np.asarray):
+    """The mean over networks of a number of each, by phase; ``back`` from logarithms."""
+    return stack({p: estimate(number(run), "seed", "symmetric").map(back) for p, run in runs.items()}, "phase")
+
+
+def paired(runs, number, rival):
+    """The mean over networks of a number of each beside another one of the same networks, by phase."""
+    return Measurement(stack({p: beside(number(run), rival(run), "seed") for p, run in runs.items()}, "phase"))
+
+
+# --- pictures
+
+
+def paths(kinked, smooth, steps=20):
+    """The first steps of one network of each kind, along its drift and along what the gradient has beside it."""
+    phase, made = "underparameterised", {}
+    for name, runs in (("ReLU", kinked), ("softplus", smooth)):
+        path = -runs[phase].path.isel(seed=0, drop=True).sel(step=slice(0, steps))
+        whole = path.sel(axis="drift").isel(step=-1, drop=True)
+        made[name] = path.assign_coords(axis=["along the drift", "across it"]) / whole
+    return made
+
+
+def overlaps(kinked, smooth, source):
+    """Mean overlaps after the first wait by phase and kind, of walks or of what foretells them."""
+    each = {f"{p}, {kind}": runs[p] for kind, runs in (("ReLU", kinked), ("softplus", smooth)) for p in runs}
+    means = {name: run.overlap.sel(source=source).isel(waiting=[0]).mean("seed") for name, run in each.items()}
+    return {name: one.sel(time=slice(20, None)) for name, one in means.items()}
+
+
+# --- claims: the gradient at a point
+
+
+@measures("C.3.kinks.gradient", "C.3.kinks.smooth")
+def gradient(runs):
+    """Gradient at a point over drift of a look, at the first wait; geometric mean over networks."""
+    return Measurement(by_phase(runs, lambda run: np.log(first(run.gradient_norm / run.drift_norm)), np.exp))
+
+
+@measures("C.3.kinks.direction")
+def direction(runs):
+    """Cosine of the way down the gradient with the way that weights then go."""
+    return Measurement(by_phase(runs, lambda run: first(run.cos_way)))
+
+
+@measures("C.3.kinks.smooth_direction")
+def smooth_direction(runs):
+    """Cosine of the gradient at a point with the drift of a look."""
+    return Measurement(by_phase(runs, lambda run: first(run.cos_drift)))
+
+
+@measures("C.3.kinks.instant", "C.3.kinks.smooth_instant")
+def instant(runs):
+    """τ₉₀ foretold from one instant by the walked one, after the first wait."""
+    return Measurement(by_phase(runs, lambda run: foretold(run, "one instant"), np.exp))
+
+
+@measures("C.3.kinks.look")
+def look(runs):
+    """τ₉₀ foretold from a look of a hundred steps by the walked one, after the first wait."""
+    return Measurement(by_phase(runs, lambda run: foretold(run, "first look"), np.exp))
+
+
+# --- claims: what the kinks hold
+
+
+def held(runs, name):
+    """The share that kinks hold at the first wait, beside that of pairs near zero."""
+    kinks, near = (lambda run, one=one: first(run[name]).sel(set=one, drop=True) for one in ("kinks", "near pairs"))
+    return paired(runs, kinks, near)
+
+
+@measures("C.3.kinks.span")
+def in_gradient(runs):
+    """Share of the squared gradient at a point in the span of kinks."""
+    return held(runs, "in_gradient")
+
+
+@measures("C.3.kinks.way")
+def in_way(runs):
+    """Share of the squared way to the last record in the span of kinks."""
+    return held(runs, "in_way")
+
+
+@measures("C.3.kinks.grows")
+def grows(runs):
+    """Directions that kinks span after the last wait over those after the first."""
+
+    def grown(run):
+        rank = np.log(run["rank"].sel(set="kinks", drop=True))
+        return rank.isel(waiting=-1, drop=True) - rank.isel(waiting=0, drop=True)
+
+    return Measurement(by_phase(runs, grown, np.exp))
+
+
+# --- claims: how walks slow down
+
+
+def size_of_excess(runs, claim):
+    """Size of the log of the excess in the phase that ages, beside that of a rival."""
+    own, rival = (lambda run, one=one: abs(excess(run, one)) for one in RIVALS[claim])
+    return paired({AGEING: runs[AGEING]}, own, rival)
+
+
+@measures("C.3.kinks.renewed")
+def renewed(runs):
+    """Excess of walked over foretold growth of τ₉₀ where the look is renewed at each wait."""
+    return Measurement(by_phase(runs, lambda run: excess(run, "renewed look"), np.exp))
+
+
+@measures("C.3.kinks.ageing")
+def ageing(runs):
+    """Excess of walked over foretold growth, from the first look along kinks with the exact Hessian."""
+    return Measurement(by_phase(runs, lambda run: excess(run, "kinks"), np.exp))
+
+
+@measures("C.3.kinks.renewed_first")
+def renewed_and_first(runs):
+    """Of the renewed look; the null: of the first."""
+    return size_of_excess(runs, "C.3.kinks.renewed_first")
+
+
+@measures("C.3.kinks.renewed_slide")
+def renewed_and_slide(runs):
+    """Of the renewed look; the null: of a renewed slide."""
+    return size_of_excess(runs, "C.3.kinks.renewed_slide")
+
+
+@measures("C.3.kinks.ageing_bowl")
+def ageing_and_bowl(runs):
+    """Along kinks with the Hessian; the null: of the first look's drift and curvature."""
+    return size_of_excess(runs, "C.3.kinks.ageing_bowl")
+
+
+@measures("C.3.kinks.ageing_random")
+def ageing_and_random(runs):
+    """Along kinks with the Hessian; the null: with as many random directions in their place."""
+    return size_of_excess(runs, "C.3.kinks.ageing_random")
+
+
+@measures("C.3.kinks.ageing_near")
+def ageing_and_near(runs):
+    """Along kinks with the Hessian; the null: with directions of pairs near zero in their place."""
+    return size_of_excess(runs, "C.3.kinks.ageing_near")
+
+
+# --- tables
+
+
+def of_times(runs):
+    """τ₉₀ foretold by walked one, after the first wait, the excess of growth, and squared displacement; all kinds."""
+    rows = {}
+    for phase, run in runs.items():
+        for source in run.source.values[1:]:
+            if not np.isfinite(run.overlap.sel(source=source)).any():
+                continue
+            end = first(run.msd).isel(time=-1, drop=True)
+            moved = np.log(end.sel(source=source, drop=True) / end.sel(source="walk", drop=True))
+            numbers = {"τ₉₀, foretold by walked": foretold(run, source)}
+            if run.sizes["waiting"] > 1:
+                numbers["excess of growth"] = excess(run, source)
+            numbers["squared displacement, foretold by walked"] = moved
+            rows[phase, source] = {
+                what: str(estimate(n, "seed", "symmetric").map(np.exp)) for what, n in numbers.items()
+            }
+    return pd.DataFrame.from_dict(rows, "index")
