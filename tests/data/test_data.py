@@ -183,11 +183,6 @@ def test_cifar_is_read_channel_by_channel_and_other_pixels_have_another_name(sma
         load("cifar10-jpeg")
 
 
-class Server(ThreadingHTTPServer):
-    def handle_error(self, *args):
-        """Clients hang up in the middle: that is what some tests are about."""
-
-
 @pytest.fixture
 def server(tmp_path_factory):
     """A folder and the address at which it is served; requested paths are listed in ``server.seen``."""
@@ -202,7 +197,7 @@ def server(tmp_path_factory):
             seen.append(self.path)
             super().do_GET()
 
-    http = Server(("127.0.0.1", 0), partial(Handler, directory=folder))
+    http = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=folder))
     thread = threading.Thread(target=http.serve_forever, daemon=True)
     thread.start()
     http.folder, http.url, http.seen = folder, f"http://127.0.0.1:{http.server_port}/", seen
