@@ -261,11 +261,12 @@ def pictured(draw: Callable[..., Any]) -> Callable[..., Picture]:
     return picture
 
 
-def beside(parts: Mapping[str, Picture], *, alt: str = "", figure: str | None = None, height: float = 3.4) -> Picture:
+def beside(parts: Mapping[str, Picture], *, figure: str | None = None) -> Picture:
     """Pictures side by side as one, each below its title.
 
-    Without a title, "", there is no line for it. ``alt`` is by default the words of all parts.
+    Without a title, "", there is no line for it. Its text is that of all parts.
     """
+    height = 3.4
 
     def draw(fig: Figure) -> None:
         fig.set_figheight(height)
@@ -279,7 +280,7 @@ def beside(parts: Mapping[str, Picture], *, alt: str = "", figure: str | None = 
             if title:
                 frame.axes[0].set_title(title, loc="left")
 
-    whole = Picture(draw, alt=alt or " ".join(part.alt for part in parts.values()).strip() or None, figure=figure)
+    whole = Picture(draw, alt=" ".join(part.alt for part in parts.values()).strip() or None, figure=figure)
     arrays = {f"{title} {name}": part.data[name] for title, part in parts.items() if part.data for name in part.data}
     whole.data = dataset(arrays, whole.alt) if arrays else None
     return whole

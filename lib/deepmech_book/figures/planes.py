@@ -97,8 +97,6 @@ def slices(
     panel: str,
     limits: tuple[float, float],
     label: str | None = None,
-    x_label: str | None = None,
-    y_label: str | None = None,
     scale: xr.DataArray | float = 1.0,
     marks: xr.DataArray | None = None,
     columns: int = 3,
@@ -124,7 +122,7 @@ def slices(
     sizes = np.broadcast_to(scale.sel({panel: values[panel]}) if isinstance(scale, xr.DataArray) else scale, n)
     fig.set_figheight(1.1 + 5.5 / columns * rows_of(n, columns))
     titles = [style.format_number(v) for v in values[panel].values]
-    axes = panels(fig, titles, columns, x_label or axis_label(values[x]), y_label or axis_label(values[y]))
+    axes = panels(fig, titles, columns, axis_label(values[x]), axis_label(values[y]))
     shade, steps = LogNorm(*limits), 10.0 ** np.arange(np.ceil(np.log10(limits[0])) + 1, np.log10(limits[1]))
     for i, ax in enumerate(axes):
         along = [np.asarray(values[d], float) * sizes[i] for d in (x, y)]

@@ -45,8 +45,6 @@ def scatter(
     x: xr.DataArray,
     y: xr.DataArray,
     *,
-    x_label: str | None = None,
-    y_label: str | None = None,
     colour: xr.DataArray | None = None,
     colour_label: str = "",
     rank: Estimate | None = None,
@@ -80,7 +78,7 @@ def scatter(
         colorbar(ScalarMappable(norm, shades), ax, colour_label or axis_label(colour), pad=0.02)
     if rank is not None:
         ax.set_title(f"{rank_label}rank correlation {rank}", fontsize=style.SMALL)
-    ax.set(xlabel=x_label or axis_label(x), ylabel=y_label or axis_label(y))
+    ax.set(xlabel=axis_label(x), ylabel=axis_label(y))
     ax.grid()
     return fig
 
