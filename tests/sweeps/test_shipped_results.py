@@ -26,7 +26,7 @@ RESULTS = sorted((Path(__file__).parents[2] / "book" / "results").glob("*.nc"))
 
 def test_something_ships():
     assert RESULTS
-    assert sum(path.stat().st_size for path in RESULTS) < 17_500_000
+    assert sum(path.stat().st_size for path in RESULTS) < 18_000_000
 
 
 @pytest.mark.parametrize("path", RESULTS, ids=lambda p: p.stem)

@@ -48,15 +48,11 @@ class CurveStyle:
         What the dashed curves are called.
     level : float, optional
         A horizontal reference line in every panel, in a single one named ``level_label``.
-    level_label : str
-        Its name.
     legend : bool, optional
         Name the curves in a legend instead of at their ends, for curves that end together; by default several panels
         do, and a single one does not.
     main : str
         The one curve that stands out, where all others are repetitions: these are grey, and share the name ``others``.
-    others : str
-        Their name.
     named_at : number, optional
         Names of curves that end together stand beside the ends, in the height that the curves have here.
     log : {"", "x", "y", "xy"}
@@ -119,9 +115,6 @@ def lines(
         Bars at points, a band around curves; around the dashed curves with ``band_of_theory``.
     **how
         Fields of :class:`CurveStyle`.
-
-    ValueError
-        If dimensions, labels or ``log`` do not fit, or ``band_of_theory`` lacks its theory or its interval.
     """
     look = CurveStyle(**how)
     if look.band_of_theory and (theory is None or interval is None):
@@ -295,13 +288,8 @@ def trajectories(
         Dimension of which every value has its own panel, side by side; the values are the titles.
     force : DataArray, dims (time[, panel]), optional
         Pulling force or training loss. Where it is never negative its axis begins at zero.
-    columns : int
-        Panels side by side.
     x_label, y_label : str or None
         Names of the axes; those of the array with None.
-
-    ValueError
-        If dimensions do not fit.
     """
     x_label, y_label = x_label or axis_label(load[time]), y_label or axis_label(load)
     load = _from_the_left(transpose_to("trajectories load", load, panel, layer, time), time)

@@ -46,9 +46,6 @@ def heat(
         Ends of the shading; those of the values without it.
     boundary : (x values, y values), optional
         A curve in data coordinates, such as a closed-form phase boundary, dashed and named ``boundary_label``.
-
-    ValueError
-        If dimensions do not fit, labels do not rise, or nothing is finite.
     """
     values = transpose_to("heat values", values, x, y)
     for dim in (x, y):
@@ -116,11 +113,6 @@ def slices(
         Multiplies the labels along x and y: planes may be of different sizes.
     marks : DataArray, dims (panel, point, axis), optional
         Places in units of the labels, numbered in their order; ``axis`` has two values.
-    columns : int
-        Panels side by side.
-
-    ValueError
-        If dimensions or limits do not fit.
     """
     values = transpose_to("slices values", values, panel, x, y)
     if not 0 < limits[0] < limits[1]:
@@ -175,15 +167,10 @@ def images(
 
     maps : DataArray, dims ([panel,] y, x, row, column)
         Rows and columns of an image are counted from its upper left corner.
-    x, y : str
-        Dimensions of the grid.
     panel : str, optional
         Dimension of which every value has its own grid, one below the other; the values are the titles.
     x_label : str or None
         Name of the abscissa; that of the array with None.
-
-    ValueError
-        If dimensions do not fit, or a number is not finite.
     """
     maps = transpose_to("images maps", maps, panel, y, x, "row", "column")
     if not np.isfinite(maps.values).all():

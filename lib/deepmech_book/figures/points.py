@@ -61,9 +61,6 @@ def scatter(
     rank : Estimate, optional
         Spearman's rank correlation of x and y, as computed by the caller, or of what ``rank_label`` says, which
         stands before it.
-
-    ValueError
-        If dimensions do not fit, or there are more kinds than can be told apart.
     """
     dims = [str(d) for d in x.dims] if isinstance(x, xr.DataArray) else []
     at_x, at_y = [transpose_to(f"scatter {n}", a, *dims).values.ravel() for n, a in (("x", x), ("y", y))]
@@ -108,9 +105,6 @@ def dots(
         Drawn as bars from low to high.
     level : float, optional
         A vertical reference line.
-
-    ValueError
-        If dimensions or labels do not fit, or there are more series than can be told apart.
     """
     measured, *ends = (
         transpose_to(f"dots {n}", a, row, by)
@@ -165,9 +159,6 @@ def clouds(
     names : of the groups, for the legend.
     x_label, y_label : str, optional
         Names of the axes; without them the labels along ``axes``.
-
-    ValueError
-        If dimensions, labels or groups do not fit.
     """
     points = transpose_to("clouds points", points, panel, point, axes)
     group = transpose_to("clouds group", group, panel, point)
