@@ -197,7 +197,7 @@ def findings_markdown(records: Iterable[Record], paper: str, pages: Pages, *, fr
         for verdict, words, of in finding.sentences([found[name] for name in finding.claims]):
             (shown if first else folded).append(_finding_line(verdict, words, of, pages))
             below += [] if first else [of[0]]
-    heads = f'<p class="dm-heads"><span>Paper {paper} says</span> <span>we found</span></p>'
+    heads = '<p class="dm-heads"><span>what was asked</span> <span>we found</span></p>'
     lines = [heads, *shown, *([fold(f"{len(folded)} findings more", below, "\n".join(folded))] if folded else [])]
     if absent := len(wanted) - len(there):
         lines += ["", f"{absent} findings rest on pages that are not part of this build."]
@@ -213,7 +213,8 @@ def _finding_line(verdict: str, words: str, records: Sequence[Record], pages: Pa
     more = f" (and {len(asked) - 1} more)" if len(asked) > 1 else ""
     more += " <small>(changed when a number was known)</small>" if any(c.status == AFTER for c in asked) else ""
     verdict = leading(records[0]) if all(r["verdict"] == verdict for r in records) else verdict
-    head = f'<span class="dm-said">{badge(verdict, kind=asked[0].kind)} {escape(asked[0].statement)}{more}</span> '
+    own = "<em>ours:</em> " if asked[0].ours or asked[0].kind == "finding" else ""
+    head = f'<span class="dm-said">{badge(verdict, kind=asked[0].kind)} {own}{escape(asked[0].statement)}{more}</span> '
     head += f'<span class="dm-statement">{escape(words)}</span>'
     return f'<details class="dm-claim dm-finding"><summary>{head}</summary>{"".join([*told, *lines])}</details>'
 
