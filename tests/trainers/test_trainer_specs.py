@@ -72,8 +72,8 @@ def test_what_is_derived_from_a_spec_is_another_one():
 
 def test_a_rule_that_is_added_is_torch_s_until_the_compiled_engine_knows_it(monkeypatch):
     """An optimiser is a function in ``rules`` and a word in a docstring: CONTRIBUTING says so."""
-    monkeypatch.setitem(rules.OPTIMIZERS, "lion", rules.OPTIMIZERS["sgd"])
-    training = Training(epochs=3, optimizer="lion", learning_rate=0.1)
+    monkeypatch.setitem(rules.OPTIMIZERS, "none_such", rules.OPTIMIZERS["sgd"])
+    training = Training(epochs=3, optimizer="none_such", learning_rate=0.1)
     with pytest.warns(FallbackWarning):
         made = train(SMALL, training, DATA)
     assert (made.engine, made.fallback_reason) == ("torch", "it does not know Training.optimizer = 'lion'")
