@@ -16,6 +16,7 @@ from deepmech_book.glass import phases
 from deepmech_book.spring_block.experiments import experiment, figure_1
 from deepmech_book.sweeps import shipped
 from deepmech_book.sweeps.glass import walks
+from deepmech_book.sweeps.glass.kinks import OF_SETS
 from deepmech_book.sweeps.policy import CellFunction
 from deepmech_book.sweeps.shipped import filename
 from deepmech_book.sweeps.spring_block.networks import DATA
@@ -25,7 +26,7 @@ RESULTS = sorted((Path(__file__).parents[2] / "book" / "results").glob("*.nc"))
 
 def test_something_ships():
     assert RESULTS
-    assert sum(path.stat().st_size for path in RESULTS) < 17_500_000
+    assert sum(path.stat().st_size for path in RESULTS) < 18_000_000
 
 
 @pytest.mark.parametrize("path", RESULTS, ids=lambda p: p.stem)
@@ -35,7 +36,8 @@ def test_shipped_results_are_whole_say_where_they_come_from_and_were_recomputed(
     assert path.name == f"{sweep.name}-{sweep.key}.nc"
     assert tuple(result.sizes[d] for d in sweep.grid.dims) == sweep.grid.shape
     for name, variable in result.data_vars.items():
-        assert variable.dtype.kind not in "f" or np.isfinite(variable).any(), name
+        without = "-smooth-" in path.stem and name in OF_SETS  # smooth networks have no kinks to be measured
+        assert variable.dtype.kind not in "f" or np.isfinite(variable).any() or without, name
     if "diverged" in result and "load_curve" in result:
         beyond = result.layer >= result.depth if "depth" in result.coords else False  # where depths differ
         finite = np.isfinite(result["load_curve"]) | beyond

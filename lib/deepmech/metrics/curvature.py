@@ -13,8 +13,6 @@ import xarray as xr
 
 from deepmech.core import specs
 
-__all__ = ["curvature", "descent", "steps"]
-
 _ROUNDING = 1e-12  # a curve whose range is this small against its values is flat to rounding
 _LAYER_DIMENSIONS = ("layer", "block")
 

@@ -42,8 +42,6 @@ from deepmech.metrics.layers import (
 )
 from deepmech.metrics.separation import ClassMoments, Metric, MetricFunction, require_finite, separation_ceiling
 
-__all__ = ["LoadCurve", "PartialWarning", "load_curve", "masked_mean_pool", "mean_pool", "predicted_labels"]
-
 Pool = Callable[..., torch.Tensor]
 
 #: Name and ``long_name`` of the result.

@@ -41,12 +41,6 @@ import torch
 
 from deepmech.core import specs
 
-__all__ = [
-    "RANK_TOLERANCE", "ClassMoments", "Metric", "MetricFunction", "NotFiniteError", "as_tensor", "class_labels",
-    "data_separation", "debiased", "probe_error", "real_numbers", "require_classes", "require_finite",
-    "separation_ceiling",
-]  # fmt: skip
-
 
 def data_separation(
     features: Any,

@@ -15,7 +15,6 @@ from sphinx.util.docutils import SphinxDirective
 from deepmech.core import provenance
 from deepmech_book.build import api, gallery
 from deepmech_book.build.sources import REFERENCE
-from deepmech_book.claims import registry
 
 
 def refuse_plain_build(app: Any, config: Any) -> None:
@@ -49,7 +48,8 @@ def depend_on_path(app: Any, doctree: nodes.document) -> None:
 def put_place(app: Any, doctree: nodes.document, name: str) -> None:
     """Under a page's title: the papers' figures and sections that it is about, and where the short path goes on.
 
-    The path is the table of short_path.md; figures and sections are the registry's.
+    The path is the table of short_path.md; figures and sections are the registry's, which is slow to import: the build
+    wrote them down (:func:`.pages.places`).
     """
     title, page = next(iter(doctree.findall(nodes.title)), None), name.removeprefix("generated/")
     if title is None or page == name:
@@ -67,14 +67,9 @@ def put_place(app: Any, doctree: nodes.document, name: str) -> None:
             f"next: {link(path[n], titles[path[n]].astext())}" if path[n:] and path[n] in titles else "the last page"
         )
         lines.append(f"{link('short_path', 'Short path')} {n} of {len(path)} · {onward}")
-    for paper in registry.PAPERS:
-        drawn = [
-            f.label.removeprefix("Fig. ") for f in registry.figures().values() if (f.paper, f.page) == (paper, page)
-        ]
-        about = [s.name for s in registry.sections().values() if s.paper == paper and page in s.pages]
-        if drawn or about:
-            figures = [f"Fig{'s' * (len(drawn) > 1)}. {', '.join(drawn)}"] if drawn else []
-            lines.append(f"{link('generated/papers', f'Paper {paper}')} · {html.escape('; '.join(figures + about))}")
+    places = json.loads(Path(app.srcdir, "generated", "places.json").read_text(encoding="utf-8"))
+    for paper, words in places.get(page, {}).items():
+        lines.append(f"{link('generated/papers', f'Paper {paper}')} · {html.escape(words)}")
     below = "".join(f'<p class="dm-place">{line}</p>' for line in lines)
     title.parent.insert(title.parent.index(title) + 1, nodes.raw("", below, format="html"))
 

@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 from deepmech_book.build.sources import PageRun, format_duration
-from deepmech_book.claims import PAPERS, tables
+from deepmech_book.claims import PAPERS, registry, tables
 
 STATUS_HEAD = """\
 # How this book was made
@@ -105,10 +105,11 @@ def claims_pages(records: list[dict[str, Any]], profile: str, titles: dict[str, 
 
 def pieces(page_runs: list[PageRun], records: list[dict[str, Any]]) -> dict[str, str]:
     """What pages of prose include, by file name: the findings of each chapter (``found-A.md``), of each paper for
-    the front page (``front-A.md``), its errata (``errata-A.md``); a claim of a page."""
+    the front page (``front-A.md``), its errata (``errata-A.md``); a claim of a page; and what stands under titles."""
     titles = {s.name: s.source.title for s in page_runs}
     made = {
         "claim.html": _output(page_runs, "spring_block/dropout_diagram", 'id="claim-A.1.c.each_layer"'),
+        "places.json": json.dumps({s.name: places(s.name) for s in page_runs}),
     }
     for paper in PAPERS:
         made[f"errata-{paper}.md"] = tables.errata_markdown(paper, titles)
@@ -116,6 +117,19 @@ def pieces(page_runs: list[PageRun], records: list[dict[str, Any]]) -> dict[str,
     for chapter in (*PAPERS, "beyond"):
         made[f"found-{chapter}.md"] = f"{tables.findings_markdown(records, chapter, titles)}\n"
     return made
+
+
+def places(page: str) -> dict[str, str]:
+    """The figures and sections of each paper that a page is about, in words."""
+    found = {}
+    for paper in PAPERS:
+        figures, sections = registry.figures().values(), registry.sections().values()
+        drawn = [f.label.removeprefix("Fig. ") for f in figures if (f.paper, f.page) == (paper, page)]
+        about = [s.name for s in sections if s.paper == paper and page in s.pages]
+        if drawn or about:
+            figure = [f"Fig{'s' * (len(drawn) > 1)}. {', '.join(drawn)}"] if drawn else []
+            found[paper] = "; ".join(figure + about)
+    return found
 
 
 def _output(page_runs: list[PageRun], name: str, mark: str) -> str:

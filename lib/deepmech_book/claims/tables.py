@@ -215,7 +215,8 @@ def _finding_line(verdict: str, words: str, records: Sequence[Record], pages: Pa
     told = [*([rest] if rest else []), *(f"The authors could answer: {a}" for a in answers if a)]
     lines = (claim_line(c, r, "", _address(c, pages, "generated/"), False) for c, r in zip(asked, records, strict=True))
     verdict = leading(records[0]) if all(r["verdict"] == verdict for r in records) else verdict
-    whose = f"paper {asked[0].paper}’s claim:" if _kind(asked[0]) != "ours" else f"asked: {escape(asked[0].statement)}"
+    own = asked[0].ours or asked[0].kind == "finding"
+    whose = f"<em>ours:</em> {escape(asked[0].statement)}" if own else f"paper {asked[0].paper}’s claim:"
     said = f"{whose} {badge(verdict, kind=asked[0].kind)}"
     said += " <small>(changed when a number was known)</small>" if any(c.status == AFTER for c in asked) else ""
     head = f'<span class="dm-statement">{escape(sentence)}</span> <span class="dm-said">{said}</span>'

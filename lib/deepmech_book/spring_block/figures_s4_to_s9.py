@@ -217,5 +217,5 @@ def rough(without, normed):
 @measures("A.errata.fig1a_images")
 def images_of_fig_1a(fewer, along, printed):
     """Distance from the print with fewer images, networks of the same seeds; the null: with all, at the best
-    ``at_epoch`` along the way. Interval over cells."""
+    ``at_epoch`` along the way."""
     return Measurement(beside_best_epoch(fewer.sel(seed=along["seed"].values), along, printed))

@@ -29,8 +29,8 @@ from deepmech_book.spring_block.words import said
 from deepmech_book.sweeps.spring_block.networks import PANELS
 
 FORTY, MORE = range(100, 140), range(140, 232)
-"""Seeds of networks that judge champions, of most diagrams and of Fig. 1(a) with the images of the print; both were
-written down before these networks were trained."""
+"""Seeds of networks that judge champions, of most diagrams and of Fig. 1(a) with the images of the print; MORE
+and, of Fig. S9, FORTY were written down before these networks were trained; other networks of FORTY came with them."""
 
 
 def fresh(sweep, diagram):

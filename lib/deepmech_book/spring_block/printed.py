@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from deepmech.core.estimates import jackknife, leave_one_out
+from deepmech.core.estimates import estimate
 from deepmech.metrics.curvature import curvature
 from deepmech_book.spring_block.words import said
 from deepmech_book.sweeps.spring_block.networks import PANELS, SLOPES
@@ -56,16 +56,17 @@ def beside_best_epoch(made, along, theirs):
     """Root mean square distance from the printed accuracies, in percentage points, beside that of other networks at the
     ``at_epoch`` at which it is smallest.
 
-    Its intervals are over the cells, and the best epoch is chosen anew without each of these.
+    Its intervals are over seeds, which both have, and the best epoch is chosen anew without each of these.
     """
-    squares = [points(one, theirs) ** 2 for one in (made, along)]
-    own, other = (one.stack(cell=squares[0].dims).reset_index("cell", drop=True) for one in squares)
-    without = leave_one_out(own, "cell") ** 0.5
-    less = without - (leave_one_out(other, "cell") ** 0.5).min("at_epoch")
-    distance, best = float(own.mean() ** 0.5), float((other.mean("cell") ** 0.5).min())
-    apart = jackknife(distance - best, less, over="cell", scatter="symmetric")
-    found = jackknife(distance, without, over="cell", scatter="symmetric")
-    return replace(found, null=best, difference=apart.interval)
+    both = xr.Dataset({"own": made["accuracy"], "other": along["accuracy"]})
+
+    def off(some):
+        each = [points({"accuracy": some[name]}, theirs) ** 2 for name in both]
+        return [float((one.mean(theirs["accuracy"].dims) ** 0.5).min()) for one in each]
+
+    own = estimate(both, "seed", "symmetric", of=lambda some: off(some)[0])
+    apart = estimate(both, "seed", "symmetric", of=lambda some: np.subtract(*off(some)))
+    return replace(own, null=off(both)[1], difference=apart.interval)
 
 
 def table_of_distances(off):

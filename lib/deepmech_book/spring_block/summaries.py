@@ -21,7 +21,8 @@ N_SHIFTS, N_DRAWS = 201, 300
 STRAIGHT = 0.05
 #: Curvatures up to which one might call it so: last steps of at most 1.4, 1.7 and 2.2 times the first.
 THRESHOLDS = (0.03, STRAIGHT, 0.07)
-#: The same for champions, at which best cells are chosen; written down before fresh networks of these were trained.
+#: The same for champions, at which best cells are chosen; older in git than the fresh networks of Fig. S9 and of the
+#: print's images of Fig. 1(a), as old as the others.
 CHAMPION_THRESHOLDS = (0.03, STRAIGHT, 0.0635)
 
 Ranks = Callable[[np.ndarray, np.ndarray], np.ndarray]
