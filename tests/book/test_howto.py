@@ -127,7 +127,8 @@ def test_a_strangers_path(tmp_path, monkeypatch, capsys):
     (link,) = page.soup.select("main a[href$='fig-a-s12.csv']")
     numbers = page.page.parent / link["href"]
 
-    (command,) = {text for code in page.soup.select(".dm-results code") if "S12" in (text := code.get_text())}
+    made = page.follow("How this book was made").soup
+    (command,) = {text for code in made.select("details code") if "figure-S12" in (text := code.get_text())}
     program, verb, name, *options = shlex.split(command)
     stored = xr.open_dataset(ROOT / "book" / "results" / f"{name}.nc", engine="h5netcdf").load()
     rows = pd.read_csv(numbers)

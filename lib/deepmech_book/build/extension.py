@@ -1,5 +1,5 @@
-"""Sphinx extension of the book: every executed page says how it was made and offers its notebook; figures can be taken
-away; questions check their answers; and screen readers find names for what they meet."""
+"""Sphinx extension of the book: every executed page offers its notebook and leads to how it was made; figures can be
+taken away; questions check their answers; and screen readers find names for what they meet."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from deepmech.core import provenance
 from deepmech_book.build import api, gallery
-from deepmech_book.build.sources import REFERENCE, format_duration
+from deepmech_book.build.sources import REFERENCE
 
 
 def refuse_plain_build(app: Any, config: Any) -> None:
@@ -27,23 +27,15 @@ def refuse_plain_build(app: Any, config: Any) -> None:
 
 
 def add_stamp(app: Any, doctree: nodes.document) -> None:
-    """Put at the end of a page that the build executed how it was made, when and where, with the executed notebook to
-    take away, and the results it draws: it begins with its question."""
+    """At the end of a page that the build executed: the way to how it was made, and to its notebook."""
     name = app.env.docname
-    if (made := gallery.executed(app, name)) is None:
-        return
-    download, profile = "../" * name.count("/") + f"_sources/{name}.ipynb", html.escape(made["parameters"]["profile"])
-    said = (
-        f'<p class="dm-stamp"><span class="dm-profile dm-{profile}">{profile} profile</span> '
-        f"<span>executed in {format_duration(made['seconds'])} on {html.escape(made['date'])}</span> "
-        f'<a class="dm-download" href="{html.escape(download)}" download>executed notebook</a></p>'
-    )
-    if results := "".join(f"<li>{_said(one)}</li>" for one in made["results"]):
-        counted = f"<summary>{_counted(made['results'])}</summary>"
-        said += f"<div class=dm-results><details>{counted}<ul>{results}</ul></details></div>"
-    foot = f"Last executed from a fresh kernel on {made['date']}: {made['machine']}; {made['versions']}."
-    said += f'<p class="dm-made">{html.escape(foot)}</p>'
-    next(iter(doctree.findall(nodes.title))).parent.append(nodes.raw("", said, format="html"))
+    if gallery.executed(app, name) is not None:
+        up = "../" * name.count("/")
+        said = (
+            f'<p class="dm-stamp"><a href="{up}generated/status.html">How this book was made</a> '
+            f'<a class="dm-download" href="{up}_sources/{name}.ipynb" download>executed notebook</a></p>'
+        )
+        next(iter(doctree.findall(nodes.title))).parent.append(nodes.raw("", said, format="html"))
 
 
 def depend_on_path(app: Any, doctree: nodes.document) -> None:
@@ -80,23 +72,6 @@ def put_place(app: Any, doctree: nodes.document, name: str) -> None:
         lines.append(f"{link('generated/papers', f'Paper {paper}')} · {html.escape(words)}")
     below = "".join(f'<p class="dm-place">{line}</p>' for line in lines)
     title.parent.insert(title.parent.index(title) + 1, nodes.raw("", below, format="html"))
-
-
-def _said(one: dict[str, Any]) -> str:
-    """One result of a page in words, with the command that computes cells of it again."""
-    if one["obtained"] != "shipped":
-        return html.escape(f"{one['name']}: {one['of']} cells computed by this code")
-    words = html.escape(f"{one['source']}: {one['words']}")
-    again = f"deepmech verify {one['source']} --cells 1"
-    return f"{words}. Yourself: <code>{html.escape(again)}</code>"
-
-
-def _counted(results: list[dict[str, Any]]) -> str:
-    """How many results a page draws, and which way they came, in words."""
-    shipped = sum(one["obtained"] == "shipped" for one in results)
-    parts = [f"{len(results) - shipped} computed for this page"] if shipped < len(results) else []
-    parts += [f"{shipped} shipped with the book"] if shipped else []
-    return f"Results drawn here: {', '.join(parts)}"
 
 
 def fold_setting_up(app: Any, doctree: nodes.document) -> None:
