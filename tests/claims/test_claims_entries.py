@@ -226,7 +226,7 @@ def test_the_display_carries_the_record_and_needs_no_style():
 )
 def test_a_null_counts_as_better_only_beyond_the_interval_of_the_difference(difference, verdict):
     measured = Estimate(-0.7, -0.75, -0.65, 5, null=-0.8, difference=difference)
-    found = entry_of("A.1.accuracy_falls", measured)
+    found = entry_of("A.SM.accuracy_falls", measured)
     assert found.verdict == verdict
     assert "less its null</dt> <dd>[" in found._repr_html_() and found.detail == ""
 

@@ -96,10 +96,10 @@ def test_a_dot_for_each_number_with_an_interval_lies_by_half_widths_from_its_lim
         entry_of("A.5a.small_step", Estimate(0.002, 0.001, 0.003, 8)),
         entry_of("A.1.slope_bends", Estimate(0.5, -1.0, 2.0, 8)),
     )
-    beaten = entry_of("A.1.accuracy_falls", Estimate(-0.7, -0.75, -0.65, 20, "", -0.6, (-0.2, 0.1)))
+    beaten = entry_of("A.SM.accuracy_falls", Estimate(-0.7, -0.75, -0.65, 20, "", -0.6, (-0.2, 0.1)))
     text = board(one, two, beaten, EQ8, entry_of("A.3.convex", Estimate(-0.1, -0.1, -0.1, 3)))
     assert f"<title>A.5a.small_step: 8 half-widths; {claims.claim('A.5a.small_step').status}</title>" in text
-    assert "A.1.slope_bends: −0.3333 half-widths" in text and "A.1.accuracy_falls: 0.3333 half-widths" in text
+    assert "A.1.slope_bends: −0.3333 half-widths" in text and "A.SM.accuracy_falls: 0.3333 half-widths" in text
     assert text.count("<circle") == 3 and "3 numbers by" in text and "2 lie within one" in text
 
 
@@ -122,9 +122,9 @@ def test_rows_of_a_family_keep_their_verdicts_and_count_by_themselves():
 
 
 def test_a_row_holds_all_that_its_verdict_needs_and_another_verdict_stops_the_build():
-    told = entry_of("A.1.accuracy_falls", Estimate(-0.7, -0.75, -0.65, 20, "", -0.6, (-0.2, 0.1)))
+    told = entry_of("A.SM.accuracy_falls", Estimate(-0.7, -0.75, -0.65, 20, "", -0.6, (-0.2, 0.1)))
     rows = {row["claim"]: row for row in tables.scoreboard_rows([record(told), record(EQ8)])}
-    row = rows["A.1.accuracy_falls"]
+    row = rows["A.SM.accuracy_falls"]
     assert (row["less_null_low"], row["less_null_high"]) == (-0.2, 0.1) and row["verdict"] == UNDECIDED
     assert rows["A.3.eq8"]["expected"] == -0.05 and rows["A.3.eq8"]["criterion"]["within"] == 0.02
     assert '"{""below"": 0}"' in tables.csv_text([row])

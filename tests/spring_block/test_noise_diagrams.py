@@ -63,13 +63,20 @@ def noisiest_cells(level, rng, rival):
     return {"panels": panels, "more": {"learning_rate": one.isel(slope=[2])}}
 
 
-@page.pair("A.1.accuracy_falls", panels=PANELS, usual=-0.8, told=0.3)
+@page.pair("A.1.accuracy_falls", panels=PANELS, usual=-0.8, reach=0.055, told=0.3)
 def orders_of_cells(level, rng, rival):
+    """All panels scatter as the widest of those that ship, over batches."""
     return {"panels": {noise: falling(rng, noise, at, rival, off=0.17) for noise, at in level.items()}}
 
 
 for panel, one in PANELS.items():
     page.pair(f"A.1.{one.letter}.accuracy_falls", panels=(panel,), usual=-0.8, reach=0.055, told=0.3)(orders_of_cells)
+
+
+@page.pair("A.1.bend_tells_more", panels=PANELS, usual=-0.8, reach=0.055, told=0.3)
+def orders_beside_training_accuracy(level, rng, rival):
+    panels = orders_of_cells(level, rng, rival)["panels"]
+    return {"panels": {noise: one.assign(accuracy_train=-one["loss"]) for noise, one in panels.items()}}
 
 
 @page.pair("A.1.accuracy_in_rows", panels=PANELS, usual=-0.8, told=0.3)
@@ -81,7 +88,7 @@ def orders_within_rows(level, rng, rival):
 def orders_of_fitted_cells(level, rng, rival):
     fitted = np.arange(48).reshape(6, 8) % 3 > 0
     one = falling(rng, "learning_rate", level["learning_rate"], rival, off=0.11, fitted=fitted)
-    return {"panels": {"learning_rate": one}}
+    return {"panels": {"learning_rate": one}, "others": {"(a)": one}}
 
 
 @page.pair("A.text.test_curves", panels=PANELS, usual=0.9, reach=0.027, told=0.3)

@@ -79,7 +79,9 @@ def test_a_rule_that_is_added_is_torch_s_until_the_compiled_engine_knows_it(monk
     assert (made.engine, made.fallback_reason) == ("torch", "it does not know Training.optimizer = 'none_such'")
     like = train(SMALL, Training(epochs=3, optimizer="sgd", learning_rate=0.1), DATA, engine="torch")
     np.testing.assert_array_equal(made.loss, like.loss)
-    with pytest.raises(ValueError, match=r"does not know Training\.optimizer = 'none_such'; use engine='auto' or 'torch'"):
+    with pytest.raises(
+        ValueError, match=r"does not know Training\.optimizer = 'none_such'; use engine='auto' or 'torch'"
+    ):
         train(SMALL, training, DATA, engine="compiled")
 
 

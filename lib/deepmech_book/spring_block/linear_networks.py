@@ -70,7 +70,10 @@ def bends(made, batches):
         "much larger steps": bend.sel(training="large steps", drop=True),
     }
     quiet = bend.sel(training="small steps", drop=True)
-    return Measurement(stack({name: beside_others(one, quiet, "seed") for name, one in kinds.items()}, "training"))
+    found = {name: beside_others(one, quiet, "seed") for name, one in kinds.items()}
+    single = float(found["steps of 0.01, one sample each"].value)
+    words = f"Convex, if only a little (c = −{-single:.3f} after single-sample steps)." if single < 0 else ""
+    return Measurement(stack(found, "training"), detail=words)
 
 
 @measures("A.5b.noiseless")

@@ -143,6 +143,12 @@ def accuracy_falls(panels):
     return summaries.accuracy_falls(panels)
 
 
+@measures("A.1.bend_tells_more")
+def bend_tells_more(panels):
+    """The same beside that with the accuracy on training samples."""
+    return Measurement(over_diagrams(panels, lambda one: one.falls_beside("accuracy_train")))
+
+
 @measures("A.1.accuracy_in_rows")
 def accuracy_in_rows(panels):
     """The same within rows, mean over rows."""
@@ -150,9 +156,11 @@ def accuracy_in_rows(panels):
 
 
 @measures("A.text.same_fit")
-def same_fit(panels):
-    """The same over the cells whose networks all fit; ``panels`` with at least three of these."""
-    return Measurement(over_diagrams(panels, lambda one: one.falls_among_fitted))
+def same_fit(panels, others):
+    """The same over the cells whose networks all fit; ``panels`` with at least three of these. In words, ``others``."""
+    each = [f"{NetworkDiagram(one).falls_among_fitted} in {name}" for name, one in others.items()]
+    words = f"In other panels few cells fit so; there rank correlations are {' and '.join(each)}."
+    return Measurement(over_diagrams(panels, lambda one: one.falls_among_fitted), detail=words)
 
 
 @measures("A.text.test_curves")
