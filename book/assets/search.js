@@ -9,7 +9,7 @@ Search.setIndex = (index) => {
 
 // What readers ask in words that are not those of the page that answers: its place comes first.
 const ANSWERS = [
-  [/tau.?90|τ.?90/, "glossary", "#term-decorrelation-time", "Decorrelation time"],
+  [/tau.?90|τ.?90|memory|relax/, "glossary", "#term-decorrelation-time", "Decorrelation time"],
   [/\bage?ing\b/, "glossary", "#term-ageing", "Ageing"],
   [/my (own )?(data|model|net)|resnet/, "generated/beyond/your_network", "", "Where in your network is the work done?"],
   [/train (my|one|a)\b/, "generated/beyond/train_one", "", "Train one yourself"],
@@ -23,10 +23,29 @@ const ANSWERS = [
   [/cifar|photograph/, "generated/glass/cifar", "", "Photographs: the second data set of paper C"],
 ];
 const perform = Search._performSearch;
+let listed = [];
 Search._performSearch = (query, ...rest) => {
+  listed.length = 0; // of what was asked before, nothing more is printed
   const { docnames, filenames } = Search._index, asked = query.toLowerCase().trim();
   const first = ANSWERS.filter(([words, page]) => words.test(asked) && docnames.includes(page));
-  // Results are shown from the last to the first.
+  // Results are shown from the last to the first: places, pages, names of the library.
   const places = first.map(([, page, anchor, title]) => [page, title, anchor, null, 1000, filenames[docnames.indexOf(page)]]);
-  return [...perform(query, ...rest), ...places.reverse()];
+  const found = perform(query, ...rest), named = ([page]) => page.startsWith("generated/api/");
+  return (listed = [...found.filter(named), ...found.filter((one) => !named(one)), ...places.reverse()]);
 };
+
+// From disk a browser fetches no page to quote from.
+if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
+
+// The page of results answers while one types, as the theme's dialog does on all others.
+addEventListener("DOMContentLoaded", () => {
+  const field = document.querySelector(".bd-search-container input[name=q]");
+  let soon;
+  field?.addEventListener("input", () => {
+    clearTimeout(soon);
+    soon = setTimeout(() => {
+      document.getElementById("search-results").replaceChildren();
+      if (field.value.trim()) Search.performSearch(field.value);
+    }, 200);
+  });
+});

@@ -50,6 +50,22 @@ def stopped_networks(rng, effect=1.0, share=0.0, frozen=0.2, groups=6, noise=0.0
     )
 
 
+BLOCKS = {"shapes": 0.0069, "photos": 0.052}
+"""Half-widths of the intervals that ship."""
+
+
+@page.pair("B.3.kernel.elastic", panels=BLOCKS, usual=0.83, reach=BLOCKS)
+def learnt_blocks(level, rng, rival):
+    """Kernels between classes that scatter over groups, by those within; before training larger, but for the rival."""
+    runs = {}
+    for (data, n), scatter in zip(GROUPS.items(), (0.0096, 0.042), strict=True):
+        means = np.where(np.arange(STOPS) < STOPS // 2, level[data] if rival else 1.2, level[data])
+        between = means + scatter * rng.normal(size=(n, 2)).repeat([STOPS // 2, STOPS - STOPS // 2], 1)
+        kernel = 5.0 * (np.eye(K) + between[..., None, None] * (1 - np.eye(K)))
+        runs[data] = xr.Dataset({"kernel": (("group", "time", "class", "other"), kernel)})
+    return {"kernels": runs}
+
+
 @page.pair("B.3.kernel.growth", panels=GROUPS, usual=1.0, reach=0.04, told=0.3)
 def steps_to_first_order(level, rng, rival):
     """Steps that scatter over groups by a few per cent: by those that ship, whose intervals are a seventh and four

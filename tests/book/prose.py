@@ -2,9 +2,8 @@
 
 import ast
 import re
-from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from miniature import ROOT
 
 EXERCISES = re.compile(r"^## Exercises?\n(?P<body>.*?)(?=^## |\Z)", re.DOTALL | re.MULTILINE)
 

@@ -1,6 +1,6 @@
 """A page's names: what it has imported stays what it was."""
 
-import ast
+import symtable
 
 import pytest
 
@@ -11,34 +11,13 @@ BOOK = Checkout.find()
 
 def imported_and_bound(code: str) -> tuple[set[str], set[str]]:
     """Names that the cells of a page import, and names that they bind in any other way, outside functions."""
-    imported: set[str] = set()
-    bound: set[str] = set()
-
-    class Bindings(ast.NodeVisitor):
-        def visit_alias(self, node: ast.alias) -> None:
-            imported.add((node.asname or node.name).split(".")[0])
-
-        def visit_Name(self, node: ast.Name) -> None:
-            if isinstance(node.ctx, ast.Store):
-                bound.add(node.id)
-
-        def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-            bound.add(node.name)
-
-        visit_ClassDef = visit_FunctionDef
-
-        def visit_Lambda(self, node: ast.Lambda) -> None:
-            pass
-
-        def visit_comprehension(self, node: ast.comprehension) -> None:
-            self.visit(node.iter)
-
-    Bindings().visit(ast.parse(code))
-    return imported, bound
+    names = symtable.symtable(code, "page", "exec").get_symbols()
+    bound = {s.get_name() for s in names if s.is_assigned() or s.is_declared_global()}  # the latter by a walrus
+    return {s.get_name() for s in names if s.is_imported()}, bound
 
 
 def test_bindings_are_seen():
-    rebound = "for b in d: pass\ndef np(x):\n    d = 1\n[d for d in (d := 2, 3)]\n"
+    rebound = "for b in d: pass\ndef np(x):\n    d = 1\n[e for e in a if (d := e)]\n"
     assert imported_and_bound("import numpy as np\nfrom a import b, c as d\n" + rebound) == (
         {"np", "b", "d"},
         {"b", "np", "d"},

@@ -5,15 +5,13 @@ import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-from miniature import notebook_text, write_notebooks
+from miniature import ROOT, notebook_text, write_notebooks
 
 from deepmech_book.build import notebooks
 from deepmech_book.build.sources import Checkout
 
-ROOT = Path(__file__).parents[2]
 MODULE = """\
 import xarray as xr
 import numpy as np

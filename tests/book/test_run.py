@@ -4,7 +4,6 @@ import json
 import os
 import re
 import resource
-import shlex
 import shutil
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -185,14 +184,3 @@ def test_of_two_at_once_one_is_there_whole(tmp_path):
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda k: run.hand_over(both[k % 2], place / "a"), range(40)))
     assert inside(place / "a") in [inside(one) for one in both]
-
-
-def test_the_commands_on_the_page_about_it_are_understood(monkeypatch):
-    monkeypatch.chdir(ROOT)
-    text = (ROOT / "book" / "papermill.md").read_text().replace("\\\n", "")
-    commands = re.findall(r"^ *deepmech (run .+)$|^parallel .* deepmech (run .+?) :::", text, re.M)
-    assert sum(map(bool, commands)) == 5
-    for command in map("".join, commands):
-        options = cli.parser().parse_args(shlex.split(re.sub(r"\$\w+|\{\d\}", "3", command)))
-        checkout, source = run.notebook_of(options.notebook)
-        run.parameters_of(checkout, source, given={name: run.value(text) for name, text in options.given})

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from deepmech import over
 from deepmech.core.labels import align
+from deepmech.simulators.elastic_sde import ElasticSDE, PowerLaw
 from deepmech.simulators.spring_block import Chain
+from deepmech.trainers import MLP, Training
 
 
 @given(
@@ -39,11 +41,19 @@ def test_unlabelled_arrays_are_refused():
         over("p", 3.0)
 
 
-def test_specs_survive_json_and_compare_by_content():
-    chain = Chain(friction_right=over("mu", [0.0, 0.1]), friction_left=0.2, noise=0.01)
-    again = Chain.from_json(json.loads(json.dumps(chain.to_json())))
-    assert again == chain and hash(again) == hash(chain) and again.fingerprint() == chain.fingerprint()
-    assert replace(chain, noise=0.02) != chain
-    assert replace(chain, friction_right=over("mu", [0.0, 0.2])) != chain
+CHAIN = Chain(friction_right=over("mu", [0.0, 0.1]), friction_left=0.2, noise=0.01)
+TABLE = over("time", [0.0, 1.0, 4.0]).copy(data=[0.0, 1.5, 0.4])
+MODEL = ElasticSDE(PowerLaw(over("a", [1.0, 2.0]), 1.0), TABLE, 3, label_mixing=0.1, noise=0.5)
+
+
+@pytest.mark.parametrize("spec", [CHAIN, MODEL, MLP(slope=over("slope", [0.0, 0.5])), Training(batch_size=20)])
+def test_specs_survive_json(spec):
+    again = type(spec).from_json(json.loads(json.dumps(spec.to_json())))
+    assert again == spec and hash(again) == hash(spec) and again.fingerprint() == spec.fingerprint()
+
+
+def test_specs_compare_by_content():
+    assert replace(CHAIN, noise=0.02) != CHAIN
+    assert replace(CHAIN, friction_right=over("mu", [0.0, 0.2])) != CHAIN
     with pytest.raises(ValueError, match="this is a Other"):
         Chain.from_json({"spec": "Other"})

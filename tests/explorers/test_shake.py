@@ -9,7 +9,7 @@ from explorer_pages import frames, resize, unpacked
 from deepmech import over, simulate
 from deepmech.metrics.curvature import curvature, steps
 from deepmech_book.explorers.chain import chain_of
-from deepmech_book.explorers.shake import SCALE, STEP, VALUES, chain_settings, in_training, shake_page
+from deepmech_book.explorers.shake import CHAIN, SCALE, STEP, VALUES, in_training, shake_page
 from deepmech_book.spring_block.experiments import experiment
 from deepmech_book.sweeps.shipped import result
 
@@ -25,7 +25,7 @@ def word(bend: float) -> str:
 @cache
 def bends() -> tuple[np.ndarray, np.ndarray]:
     """Curvature at every stop of the chain on the page and of the networks' mean curve."""
-    chain = chain_of(chain_settings() | {"noise": over("noise", np.array(STOPS) / SCALE)})
+    chain = chain_of(CHAIN | {"noise": over("noise", np.array(STOPS) / SCALE)})
     load = in_training().load_curve.isel(at_epoch=-1)
     shares = ((load - load.isel(layer=-1)) / (load.isel(layer=0) - load.isel(layer=-1))).mean("seed")
     ran = simulate(chain, shake_page.state()["t_end"], seed=0).load_curve.isel(run=0)

@@ -169,7 +169,7 @@ def test_wrong_dimensions_say_what_was_needed():
     with pytest.raises(ValueError, match="lines log = 'z'"):
         figures.lines(c.isel(mu=0), x="eps", x_label="ε", y_label="c", log="z", **say)
     with pytest.raises(ValueError, match=r"scatter y: dimensions"):
-        figures.scatter(c, c.isel(mu=0), x_label="a", y_label="b", **say)
+        figures.scatter(c, c.isel(mu=0), **say)
     with pytest.raises(ValueError, match="friction_left = -1"):
         figures.friction_law(0.1, -1, **say)
     with pytest.raises(ValueError, match="must rise or fall strictly"):

@@ -90,8 +90,6 @@ def test_panels_of_a_row_share_their_scale_and_rows_do_not():
 
 def test_panels_refuse_what_does_not_fit():
     data = curves()
-    with pytest.raises(ValueError, match="log = 'z'"):
-        figures.curve_panels(data, x="t", by="c", panel="p", log="z", **WORDS)
     with pytest.raises(ValueError, match="dimensions"):
         figures.curve_panels(data, x="t", by="c", panel="q", **WORDS)
     with pytest.raises(ValueError, match="lines theory: \\['three'\\] along 'c'"):
@@ -136,15 +134,6 @@ def test_clouds_refuse_what_does_not_fit():
         figures.clouds(points, group, names=["a", "b"], **options)
     with pytest.raises(ValueError, match="dimensions"):
         figures.clouds(points, group.rename(m="n"), names=["a"], **options)
-
-
-def test_repetitions_are_grey_and_share_a_name():
-    data = curves(1).isel(p=0, drop=True)
-    ax = lines(data, x="t", by="c", main="two", others="each", legend=True, fig=Figure()).axes[0]
-    colours = {tuple(line.get_ydata()): line.get_color() for line in ax.lines if len(line.get_xdata()) == 5}
-    named = dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))
-    assert sorted(named) == ["each", "two"] and named["two"].get_color() == colours[tuple(data.values[1])]
-    assert colours[tuple(data.values[0])] == named["each"].get_color() != named["two"].get_color()
 
 
 def test_panels_of_trajectories_share_a_scale_and_their_names_stand_at_their_ends():

@@ -149,8 +149,7 @@ ALL = {
         level=0.3, level_label="limit", log="y", **say,
     ),
     "scatter": lambda: figures.scatter(
-        energy, energy**2, colour=energy, colour_label="e", x_label="x", y_label="y",
-        rank=Estimate(1.0, 0.9, 1.0), **say,
+        energy.rename("x"), energy**2, colour=energy, colour_label="e", rank=Estimate(1.0, 0.9, 1.0), **say,
     ),
     "friction_law": lambda: figures.friction_law(0.04, 0.12, **say),
     "analogy": lambda: figures.analogy(**say),
@@ -163,7 +162,7 @@ ALL = {
         points, group, axes="time", panel="panel", point="block", names=["a"], x_label="x", y_label="y", **say
     ),
     "slices": lambda: figures.slices(
-        tour + 0.1, x="block", y="time", panel="panel", limits=(0.1, 10), **named, **say
+        tour + 0.1, x="block", y="time", panel="panel", limits=(0.1, 10), label="energy (J)", **say
     ),
     "heat": lambda: figures.heat(
         energy, x="noise", y="friction", boundary=([0, 0.4], [0.1, 0.2]), boundary_label="Eq. 8", **named, **say

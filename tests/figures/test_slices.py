@@ -12,7 +12,7 @@ BOWLS = xr.DataArray(
     {"of": ["one", "two"], "u": U, "v": U},
     ("of", "u", "v"),
 )
-WORDS = {"label": "energy", "x_label": "u", "y_label": "v", "alt": "Two bowls of one shading."}
+WORDS = {"label": "energy", "alt": "Two bowls of one shading."}
 
 
 def test_panels_have_their_own_lengths_and_one_shading():

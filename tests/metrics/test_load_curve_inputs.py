@@ -253,14 +253,6 @@ def test_files_are_not_copied_to_memory(tmp_path):
 # --- bit by bit, under several labels, without any --------------------------------------------------------------------
 
 
-def answering():
-    """A network whose answers are not all the same."""
-    model, x = mlp(), torch.tensor(X)
-    with torch.no_grad():
-        model[-1].bias -= model(x).mean(0)
-        return model, model(x).argmax(1)
-
-
 def test_updates_are_the_whole_and_reset_forgets():
     x, y = tensors()
     whole, metric = load_curve(mlp(), x, y), LoadCurve(mlp())
@@ -276,7 +268,9 @@ def test_updates_are_the_whole_and_reset_forgets():
 
 def test_without_labels():
     """The network's own answers, from bare samples."""
-    x, _ = tensors()
-    model, said = answering()
+    x, model = tensors()[0], mlp()
+    with torch.no_grad():
+        model[-1].bias -= model(x).mean(0)  # its answers are not all the same
+        said = model(x).argmax(1)
     for source in (x, DataLoader(x, batch_size=32), batches(x)):
         np.testing.assert_allclose(load_curve(model, source, predicted_labels), load_curve(model, x, said), atol=1e-5)

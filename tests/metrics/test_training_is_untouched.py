@@ -13,11 +13,6 @@ from deepmech.metrics.evaluation import evaluation
 from deepmech.metrics.load_curve import load_curve
 
 
-@pytest.fixture
-def sample():
-    return tensors()
-
-
 class Restless(nn.Module):
     """Everything that a forward pass in evaluation mode may disturb."""
 
@@ -56,8 +51,8 @@ def everything(model, optimiser):
     return [t.clone() for t in tensors], words
 
 
-def run(sample, watch, when="after the step", autocast=False):
-    x, y = sample
+def run(watch, when="after the step", autocast=False):
+    x, y = tensors()
     model = network()
     model.norm1.eval()  # frozen by its owner
     optimiser = torch.optim.Adam(model.parameters(), lr=0.01)
@@ -83,11 +78,11 @@ def run(sample, watch, when="after the step", autocast=False):
 
 @pytest.mark.parametrize("when", ["after the step", "before the forward pass", "before the backward pass"])
 @pytest.mark.parametrize("autocast", [False, True], ids=["float32", "mixed precision"])
-def test_a_watched_training_run_has_the_same_bits(sample, when, autocast):
+def test_a_watched_training_run_has_the_same_bits(when, autocast):
     outside = random.getstate(), np.random.get_state()  # noqa: NPY002
     try:
-        (alone, words), _ = run(sample, watch=False, autocast=autocast)
-        (watched, same_words), curves = run(sample, watch=True, when=when, autocast=autocast)
+        (alone, words), _ = run(watch=False, autocast=autocast)
+        (watched, same_words), curves = run(watch=True, when=when, autocast=autocast)
     finally:
         random.setstate(outside[0])
         np.random.set_state(outside[1])  # noqa: NPY002

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepmech import over
+from deepmech.core.random import Stream
 from deepmech.simulators.folding_ruler import Pull, Ruler, simulate, slow_profile, step
 
 FRICTIONS = over("table_friction", [0.0, 0.05, 0.2, 0.5])
@@ -78,8 +79,6 @@ def test_nodes_that_static_friction_holds_do_not_move_at_all():
     seed=st.integers(0, 10**6),
 )
 def test_a_step_is_the_minimum_of_its_function(n, f, drag, seed):
-    from deepmech.core.random import Stream
-
     draw = Stream.of("ruler step", seed)
     v = np.r_[0.0, draw.normal("v", 0, n)]
     bound = np.r_[0.0, draw.uniform("bound", 0, n)]

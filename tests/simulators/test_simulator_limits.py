@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from deepmech.simulators import brownian, elastic_sde, folding_ruler, spring_block
-from deepmech.simulators.brownian import free_time
 from deepmech.simulators.elastic_sde import ElasticSDE
 from deepmech.simulators.folding_ruler import Pull, Ruler
 from deepmech.simulators.spring_block import Chain
@@ -33,7 +32,7 @@ BEYOND = {
     "a ruler's step": (lambda: folding_ruler.simulate(Ruler(), Pull(), dt=1e-300), "dt = .*" + STEPS),
     "a pull": (lambda: folding_ruler.simulate(Ruler(), Pull(duration=1e300)), "dt = .*" + STEPS),
     "frames": (lambda: folding_ruler.simulate(Ruler(), Pull(), n_frames=10**12), "n_frames = .*" + KEPT),
-    "windows of none": (lambda: free_time(np.array([0.0, 1.0]), 1.0), "50% of the windows are above 0"),
+    "windows of none": (lambda: brownian.free_time(np.array([0.0, 1.0]), 1.0), "50% of the windows are above 0"),
 }  # fmt: skip
 
 
@@ -47,5 +46,5 @@ def test_sizes_that_no_machine_has_time_or_room_for_are_refused(call, said):
 def test_walks_without_a_window_keep_the_overlap_down(closed):
     """Mean overlap of 20 walks of which some have no window: what the others reach at the time found."""
     windows = np.array([0.0] * closed + [1.0] * (20 - closed))
-    time = free_time(windows, 1.0, level=0.7)
+    time = brownian.free_time(windows, 1.0, level=0.7)
     assert brownian.free_overlap(time, 1.0, 1.0) * (20 - closed) / 20 == pytest.approx(0.7, rel=1e-12)

@@ -1,6 +1,5 @@
 """The simulated chain against its theory, plain torch and its own smaller batches."""
 
-import json
 import resource
 from dataclasses import replace
 from functools import partial
@@ -269,9 +268,6 @@ def test_dataset_is_labelled_and_consistent():
     xr.testing.assert_allclose(D, (chain.target - run.position).transpose(*D.dims))
     pull = 2.0 * (chain.target - run.position.sel(block=3, drop=True))
     xr.testing.assert_allclose(run.force, pull.transpose(*run.force.dims))
-    recorded = json.loads(run.spec)
-    assert Chain.from_json({k: v for k, v in recorded.items() if k in chain.to_json()}) == chain
-    assert recorded["dt"] == 0.05 and run.attrs["seed"] == 0
 
 
 # --- bad input ------------------------------------------------------------------------------------------------------

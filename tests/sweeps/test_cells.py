@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
-from slices import cells
+from slices import BRIEF, TRIALS, cells
 
 from deepmech import over
 from deepmech.sweeps import Sweep, run
@@ -13,16 +13,13 @@ from deepmech_book.spring_block import experiments as springs
 from deepmech_book.spring_block import printed
 from deepmech_book.sweeps.elastic_sde import networks as trials
 from deepmech_book.sweeps.glass import walks
-from deepmech_book.sweeps.spring_block import (
-    regression,
-)
+from deepmech_book.sweeps.spring_block import regression
 from deepmech_book.sweeps.spring_block.convolutional import train_through_stages
 from deepmech_book.sweeps.spring_block.networks import dataset_kwargs, train_cells
 
 TINY = {"name": "digits", "n_train": 120, "n_test": 60}
 FEW = {"name": "digits", "n_train": 700, "n_test": 50}
 GLASS = {"name": "digits", "n_data": 200}
-BRIEF = {"sgd_steps": 200, "learning_rate": 0.05, "gain": 2.0}
 LANDSCAPES = {
     "networks": {
         phase: {"data": GLASS, "width": 3, "regularisation": decay, "preparation": BRIEF | {"sgd_steps": 500}}
@@ -83,11 +80,6 @@ def test_networks_with_constants_know_their_chunk_to_rounding():
 
 
 REGIMES = {name: {"learning_rate": rate, "dropout": 0.0} for name, rate in (("calm", 1e-3), ("wild", 1e30))}
-TRIALS = {
-    "dataset": "geomnist", "n_classes": 3, "dtype": "float32", "class_weights": None, "validation": 5,
-    "first_seed": 0, "label_error": 0.0, "per_class": 12, "n_trials": 2, "iterations": 40, "thin": 20, "coarse": 20,
-    "n_checks": 2, "moments": 3,
-}  # fmt: skip
 WILD = {
     "regression": lambda: regression.train_regressions(
         cells(*({"regime": name, "seed": 0} for name in REGIMES)), regimes=REGIMES, epochs=3, width=6

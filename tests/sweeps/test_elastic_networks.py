@@ -6,7 +6,7 @@ import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from slices import cells
+from slices import TRIALS, cells
 
 from deepmech import over
 from deepmech.core.random import Stream
@@ -18,21 +18,9 @@ from deepmech_book.sweeps.elastic_sde import extension_models, networks
 from deepmech_book.sweeps.elastic_sde.data import SETTINGS, images
 from deepmech_book.sweeps.elastic_sde.paths import tabulated_paths
 
-SMALL = {"per_class": 12, "n_trials": 12, "iterations": 40, "thin": 20, "coarse": 20, "n_checks": 2, "moments": 3}
-
-
-def small(**changed):
-    usual = SETTINGS["geomnist"]
-    fixed = {
-        "dataset": "geomnist", "n_classes": 3, "dtype": "float32", "class_weights": None, "validation": 5,
-        "first_seed": 0, "label_error": 0.0, **SMALL,
-    }  # fmt: skip
-    assert usual.learning_rate == 0.005
-    return fixed | changed
-
 
 def test_what_a_cell_keeps_is_what_the_log_holds():
-    fixed = {k: v for k, v in small(n_trials=20).items() if k != "label_error"}
+    fixed = {k: v for k, v in TRIALS.items() if k != "label_error"} | {"n_trials": 20}
     made = networks.train_cells(cells({"label_error": 0.25}), **fixed).isel(cell=0)
     data = images("geomnist", 3, 12, 5)
     log = train_lenet(
@@ -68,7 +56,7 @@ def test_a_rare_class_is_drawn_as_rarely_as_said():
     # Standard error of a share of 20,000 draws: below 0.0034.
     np.testing.assert_allclose(drawn, [[1 / 3] * 3, [4 / 9, 4 / 9, 1 / 9]], atol=0.014)
     with pytest.raises(ValueError, match="a class from 0 to 2"):
-        networks.train_cells(cells({"rare": 3, "ratio": 2.0}), **small())
+        networks.train_cells(cells({"rare": 3, "ratio": 2.0}), **TRIALS)
 
 
 def test_rounding_keeps_leading_bits():
@@ -96,12 +84,13 @@ def test_the_published_sweeps_are_what_the_paper_says():
     sweep = networks.as_published("corruption")
     assert sweep.fixed["n_trials"] == 100 and sweep.fixed["iterations"] == 10_000 and sweep.fixed["per_class"] == 500
     assert sweep.cells["label_error"].values.tolist() == list(networks.LABEL_ERRORS)
+    assert SETTINGS["geomnist"].learning_rate == 0.005
 
 
-def by_the_model(structure, times, alpha=0.004, beta=-0.001):
+def by_the_model(structure, times):
     """Class means of a locally elastic model, as a result of trials would hold them."""
     start = np.array([[0.02, -0.01, 0.005], [-0.015, 0.034, 0.003], [0.01, -0.02, 0.025]])
-    model = ElasticSDE(intra=alpha, inter=beta, n_classes=3, n_features=3, structure=structure)
+    model = ElasticSDE(intra=0.004, inter=-0.001, n_classes=3, n_features=3, structure=structure)
     found = mean_solution(model, times, start)["mean"].rename(feature="logit").transpose("time", "class", "logit")
     return xr.Dataset({"mean": found.reset_coords(drop=True)})
 
@@ -306,17 +295,16 @@ def test_fits_find_the_model_and_its_shares_again():
         extension_models.fit(made, "E.1")
 
 
-def groups_of(made, noise=0.0, n=6):
-    """Groups of trials around class means, as results hold them."""
-    shake = noise * Stream.of("groups").normal("g", 0, (n, *made.shape))
-    return (made.expand_dims(group=n) + shake).rename(time="slow_time")
+def groups_of(made, noise):
+    """Six groups of trials around class means."""
+    return made.expand_dims(group=6) + noise * Stream.of("groups").normal("g", 0, (6, *made.shape))
 
 
 def test_what_the_fit_has_not_seen_is_measured():
-    quiet, loud = (groups_of(path("L", []), noise).rename(slow_time="time") for noise in (1e-9, 0.06))
+    quiet, loud = (groups_of(path("L", []), noise) for noise in (1e-9, 0.06))
     first = extension_models.begins(loud)
     assert extension_models.begins(quiet) == 0 < first < 20
-    groups = groups_of(path("L", []), 0.01).rename(slow_time="time")
+    groups = groups_of(path("L", []), 0.01)
     one, other = extension_models.halves(groups, 3)
     np.testing.assert_allclose((one + other) / 2, groups.mean("group"))
     found = extension_models.compare(groups.isel(time=slice(first, None)), 3, ("I", "L"))
@@ -330,12 +318,13 @@ def test_what_the_fit_has_not_seen_is_measured():
 def test_trials_that_diverge_are_in_no_mean():
     # A step size at which some of twenty trials diverge within forty iterations.
     rate = {"learning_rate": 16.0}
-    made = networks.train_cells(cells(rate), **small(n_trials=20)).isel(cell=0)
+    made = networks.train_cells(cells(rate), **TRIALS | {"n_trials": 20}).isel(cell=0)
     lost = np.isnan(made["validation_loss"].isel(at_iteration=-1)).values
     assert 0 < lost.sum() < 20 and int(made["left_out"]) == lost.sum()
     assert made["count"].sum() == 40 * (20 - lost.sum())
     for name in ("mean", "loss", "accuracy", "group_mean"):
         assert np.isfinite(made[name]).all(), name
-    alone = [networks.train_cells(cells(rate), **small(n_trials=1, first_seed=i)) for i in np.flatnonzero(~lost)]
+    own = [TRIALS | {"n_trials": 1, "first_seed": i} for i in np.flatnonzero(~lost)]
+    alone = [networks.train_cells(cells(rate), **one) for one in own]
     expected = np.mean([one["loss"].values[0] for one in alone], 0)
     np.testing.assert_allclose(made["loss"], expected, rtol=1e-3)

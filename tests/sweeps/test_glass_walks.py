@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
+from slices import BRIEF
 
 from deepmech import Dynamics, Preparation, over, prepare, sweeps
 from deepmech.core.random import Stream
@@ -16,7 +17,6 @@ from deepmech_book.glass.experiments import experiment
 from deepmech_book.sweeps.glass import walks
 from deepmech_book.sweeps.glass.data import binary
 
-BRIEF = {"sgd_steps": 200, "learning_rate": 0.05, "gain": 2.0}
 SMALL = {"n_data": 300, "whiten": False, "preparation": BRIEF}
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from deepmech import over
+from deepmech.core import provenance
 from deepmech.sweeps import CellsFailedError, IncompleteError, Sweep, example, load, run
 from deepmech.sweeps.run import chunks_of, missing
 from deepmech.sweeps.store import Store, equal_bits
@@ -55,7 +56,8 @@ def test_the_grid_is_labelled_and_carries_its_provenance(whole):
     assert whole["drift"].values.tolist() == [0, 1, 2]
     assert whole["path"].sel(drift=1.0, seed=3).values == pytest.approx(whole["path"].sel(drift=0.0, seed=3).values + 1)
     assert {"spec", "versions", "machine", "device", "dtype", "wall_seconds", "sweep_key"} <= set(whole.attrs)
-    assert "numpy" in whole.attrs["versions"]
+    assert "numpy" in whole.attrs["versions"] and whole.attrs["machine"] == provenance.machine()
+    assert whole.attrs["wall_seconds"] > 0
 
 
 def test_a_diverged_member_is_recorded_and_kept(whole):
@@ -79,8 +81,8 @@ def test_bits_do_not_depend_on_chunks_order_or_what_was_there(tmp_path_factory, 
     assert same(run(make(), store, chunk=second, executor=executor), whole)
 
 
-def absent(store, sweep=None):
-    return missing(sweep or make(), Store(store, sweep or make()).read())
+def absent(store):
+    return missing(make(), Store(store, make()).read())
 
 
 @pytest.mark.parametrize("pool", [ThreadPoolExecutor, ProcessPoolExecutor])

@@ -81,8 +81,8 @@ def test_workers_do_not_outlive_a_run_that_is_killed(tmp_path):
     until(lambda: not any(w.is_running() and w.status() != psutil.STATUS_ZOMBIE for w in workers))
 
 
-def until(condition, seconds=60.0):
-    end = time.monotonic() + seconds
+def until(condition):
+    end = time.monotonic() + 60
     while not condition():
         assert time.monotonic() < end, "it never came"
         time.sleep(0.02)
@@ -194,12 +194,6 @@ def test_two_files_may_hold_one_cell(tmp_path, whole):
     for chunk in (tmp_path / "two").glob("cells-*"):
         shutil.copy(chunk, tmp_path / "one")
     assert same(load(SLOW, tmp_path / "one"), whole) and same(run(SLOW, tmp_path / "one"), whole)
-
-
-def test_chunk_files_carry_their_provenance(tmp_path):
-    run(make(), tmp_path, chunk=4)
-    for chunk in Store(tmp_path, make()).read():
-        assert {"machine", "versions", "wall_seconds", "sweep_key"} <= set(chunk.attrs)
 
 
 def test_cells_that_other_code_computed_are_neither_kept_nor_mixed_with_ours(tmp_path, monkeypatch):

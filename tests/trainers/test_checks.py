@@ -9,23 +9,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from trainer_data import clusters
+from trainer_data import bent, clusters, noise
 
 from deepmech import over
-from deepmech.core.random import Stream
 from deepmech.data.samples import validate_data, validate_signs
 from deepmech.trainers import CNN, MLP, SingleSample, Training, train, train_lenet
 from deepmech.trainers.langevin import Dynamics, Preparation, log_times, prepare, walk
 
-CLOUDS = clusters(60, 4, 3)
-STREAM = Stream.of("front door", 0)
-X = STREAM.uniform("x", 0, (9, 1024)).astype(np.float32)
-IMAGES = SimpleNamespace(
-    x_train=X, y_train=np.arange(9) % 3, x_test=X[:6], y_test=np.arange(6) % 3, n_classes=3, shape=(1, 32, 32),
-    fingerprint="images",
-)  # fmt: skip
-POINTS = STREAM.normal("points", 0, (30, 4))
-SIGNS = SimpleNamespace(x=POINTS, y=np.where(POINTS[:, 0] > 0, 1.0, -1.0), fingerprint="signs")
+CLOUDS, SIGNS, IMAGES = clusters(60, 4, 3), bent(30), noise(9, 1, 3)
 SMALL = MLP(depth=2, width=3), Training(epochs=2)
 STILL = Dynamics(width=3, hidden=1), Preparation(sgd_steps=5)
 DOORS = {
@@ -145,7 +136,10 @@ CALLS = [
         (fit(CNN(convolutions=1, channels=2), Training(), data=changed(CLOUDS, shape=shape)), r"data\.shape = ")
         for shape in ((1, 3, 3), (4,), None, "4x4", (1.0, 2.0, 2.0))
     ),
-    (lenet(changed(IMAGES, x_train=X[:, :1000], x_test=X[:6, :1000])), r"data\.shape = .*samples of 1000 numbers"),
+    (
+        lenet(changed(IMAGES, x_train=IMAGES.x_train[:, :1000], x_test=IMAGES.x_test[:, :1000])),
+        r"data\.shape = .*samples of 1000 numbers",
+    ),
     (lenet(changed(CLOUDS, shape=(1, 2, 2))), r"images must be \(channels, 32, 32\)"),
     (lenet(class_weights=(0.5, 0.5)), "one number for each of the 3 classes"),
     (lambda: torch.inference_mode()(fit(*SMALL, engine="torch"))(), r"train: torch.inference_mode\(\) is on"),

@@ -6,13 +6,11 @@ import subprocess
 import sys
 import textwrap
 import time
-from types import SimpleNamespace
 
-import numpy as np
 import psutil
 import pytest
+from trainer_data import bent, clusters
 
-from deepmech.core.random import Stream
 from deepmech.data import load
 from deepmech.trainers import train
 from deepmech.trainers.engines.compiled import langevin, lenet, mlp
@@ -21,12 +19,7 @@ from deepmech.trainers.lenet import train_lenet
 from deepmech.trainers.specs import MLP, SingleSample, Training
 
 resource = pytest.importorskip("resource", reason="how long another process took is asked of POSIX")
-STREAM = Stream.of("interrupts", 0)
-X = STREAM.normal("x", 0, (256, 16)).astype(np.float32)
-CLASSES = SimpleNamespace(
-    x_train=X, y_train=np.arange(256) % 3, x_test=X, y_test=np.arange(256) % 3, n_classes=3, fingerprint="interrupts"
-)
-SIGNS = SimpleNamespace(x=X, y=np.where(X[:, 0] > 0, 1.0, -1.0), fingerprint="interrupts")
+CLASSES, SIGNS = clusters(256, 16, 3), bent(256, 16)
 
 # Nothing is learned from one epoch to the next, so that training does not end by itself.
 ENDLESS = {"learning_rate": 1e-9, "stop_loss": 0.0, "stop_change": 0.0}

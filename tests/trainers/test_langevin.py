@@ -212,20 +212,13 @@ def test_frames_are_independent_of_one_another_and_of_the_schedule():
     assert longer["square"].sel(waiting=5).notnull().all()
 
 
-def silent_bent():
-    """Positive inputs and negative first weights: nothing ever passes, so the loss is that of the weights alone."""
-    stream = Stream.of("silent", 0)
-    x = 1 + stream.uniform("x", 0, (64, 3))
-    return x, np.where(stream.uniform("y", 0, 64) > 0.5, 1.0, -1.0)
-
-
 @pytest.mark.parametrize("dtype", ["float64", "mixed"])
 @pytest.mark.parametrize("noise", [1e-4, 1e-9])
 def test_on_a_quadratic_loss_every_step_is_exact(dtype, noise):
     """Noise below the spacing of single precision, too, which weights kept in it would lose."""
-    x, y = silent_bent()
-    sizes = layer_sizes(3, 4, 2)
-    stream = Stream.of("exact", 0)
+    # Positive inputs and negative first weights: nothing ever passes, so the loss is that of the weights alone.
+    stream, sizes = Stream.of("exact", 0), layer_sizes(3, 4, 2)
+    x, y = 1 + stream.uniform("x", 0, (64, 3)), np.where(stream.uniform("y", 0, 64) > 0.5, 1.0, -1.0)
     start = initial(sizes, stream)
     start[:12] = -np.abs(start[:12]) - 0.5
     network = CompiledWalk(sizes, x, y, dtype)

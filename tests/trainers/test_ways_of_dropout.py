@@ -43,7 +43,6 @@ class Net(nn.Module):
         super().__init__()
         self.linear = nn.ModuleList([nn.Linear(6, 7), nn.Linear(7, 7), nn.Linear(7, 3)])
         self.way, self.drop = way, drops
-        self.later = None
 
     def forward(self, x):
         for i, linear in enumerate(self.linear[:-1]):
@@ -98,11 +97,6 @@ def hooked(p):
     return drops
 
 
-def rows(net, x, i):
-    """Whole samples: torch reads an array of two axes as (channels, length)."""
-    return net.drop[i](x)
-
-
 def maps(net, x, i):
     shape = (len(x), 7, *[1] * (net.drop[i].__class__.__name__ in ("Dropout2d", "Dropout3d")))
     shape = (*shape, *[1] * (net.drop[i].__class__ is nn.Dropout3d), 1)
@@ -127,11 +121,10 @@ TRAINED = {
     "rate is read": (guarded, apart(nn.Dropout)),
     "rate rises": (rising, apart(nn.Dropout)),
     "hooked": (call, hooked),
-    "whole samples": (rows, apart(nn.Dropout1d)),
+    "whole samples": (call, apart(nn.Dropout1d)),  # torch reads an array of two axes as (channels, length)
     "channels, 1d": (maps, apart(nn.Dropout1d)),
     "channels, 2d": (maps, apart(nn.Dropout2d)),
     "channels, 3d": (maps, apart(nn.Dropout3d)),
-    "kept by a helper": (lambda net, x, i: (net.later or net.drop)[i](x), apart(nn.Dropout)),
     "slope and mean": (
         lambda net, x, i: F.leaky_relu(net.drop[i](x) - 0.3, 0.2) if isinstance(net.drop[0], nn.Dropout) else x,
         apart(nn.Dropout),

@@ -114,7 +114,7 @@ COUNTS = {
     "walk steps": (WALK, {"steps": 6}),
     "prepare": (partial(prepare, Dynamics(width=2, hidden=1), Preparation(sgd_steps=3), SIGNS),
                 {"seed": 1, "threads": 1}),
-    "log_times": (partial(log_times, 100), {"per_decade": 3, "first": 2}),
+    "log_times": (partial(log_times, 100), {"per_decade": 3}),
     "load": (partial(load, "digits", n_train=9, n_test=9), {"size": 5, "n_train": 9, "n_test": 9, "seed": 1}),
     "fingerprint": (partial(fingerprint, "geomnist"), {"size": 5, "n_train": 9, "n_test": 9, "seed": 1}),
     "resize": (partial(resize, np.zeros((1, 1, 4, 4), np.float32)), {"size": 2}),

@@ -13,16 +13,12 @@ import xarray as xr
 
 from deepmech.core import specs
 
-__all__ = ["curvature", "descent", "steps"]
-
 _ROUNDING = 1e-12  # a curve whose range is this small against its values is flat to rounding
 _LAYER_DIMENSIONS = ("layer", "block")
 
 
 def steps(load: Any, dim: str | None = None) -> Any:
     """What each layer contributes, d_ℓ = D_{ℓ−1} − D_ℓ for ℓ = 1 … L (in the chain: the elongation of spring ℓ).
-
-    Parameters and errors as :func:`curvature`, for two layers or more.
 
     Parameters
     ----------
@@ -85,7 +81,6 @@ def descent(load: Any, dim: str | None = None) -> Any:
     """How far a curve is from falling all the way: (D_0 − D_L) / (max D − min D), 1 for curves that never rise.
 
     Near 0 the curve ends where it began, and its curvature says little about who carries the load; below 0 it rises.
-    Parameters, return value and errors as :func:`curvature`.
 
     Parameters
     ----------

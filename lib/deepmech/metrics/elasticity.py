@@ -41,18 +41,6 @@ from deepmech.core import specs
 from deepmech.core.labels import as_labelled
 from deepmech.metrics.separation import class_labels, real_numbers, require_classes
 
-__all__ = [
-    "V1",
-    "V2",
-    "class_means",
-    "effects",
-    "integrated_effects",
-    "log_slope",
-    "margins",
-    "relative_difference",
-    "tail_index",
-]
-
 Model = Literal["I", "L-paper", "L-program", "L"]
 
 V1 = np.array([[1, -1, -1], [-1, 1, -1], [-2, -2, 0]]) / 4

@@ -25,11 +25,6 @@ from deepmech.core.labels import LABELS
 from deepmech.core.random import Stream
 from deepmech.metrics.separation import as_tensor, real_numbers, require_classes
 
-__all__ = [
-    "LABELS", "Batches", "ClassIndex", "Forward", "SampleBatch", "class_names", "closeness", "evaluation",
-    "loader_state", "restore_generators", "unwrap",
-]  # fmt: skip
-
 Forward = Callable[[nn.Module, Any], Any]
 
 

@@ -23,8 +23,6 @@ from deepmech.core import specs
 from deepmech.core.compiled import KERNEL, Floats, Ints, njit
 from deepmech.metrics.separation import debiased, require_finite
 
-__all__ = ["FOLDS", "FoldAssigner", "FoldMoments"]
-
 FOLDS = 20
 """Folds that samples are dealt into by default."""
 _LARGEST = 2**28  # bytes of one layer's sums; with more there are fewer folds

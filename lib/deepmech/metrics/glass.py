@@ -14,10 +14,6 @@ import numpy as np
 
 from deepmech.core import specs
 
-__all__ = [
-    "MOTILITY_EDGES", "DisplacementSums", "displacement_sums", "mixture_non_gaussian", "motility", "non_gaussian",
-]  # fmt: skip
-
 
 @dataclass(frozen=True)
 class DisplacementSums:

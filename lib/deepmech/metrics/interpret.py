@@ -30,11 +30,6 @@ from deepmech.core.estimates import LEVEL, Estimate, jackknife, stack, unknown
 from deepmech.core.random import Stream
 from deepmech.metrics.curvature import curvature, descent, steps
 
-__all__ = [
-    "BEND", "FALLS", "LEAST", "UNEVEN", "Interpretation", "band", "compare", "estimate", "interpret",
-    "leave_one_out",
-]  # fmt: skip
-
 Verdict = Literal["lazy", "balanced", "over-noisy", "uneven", "not falling", "no shape", "too few samples", "undecided"]
 
 BEND = 0.05

@@ -18,11 +18,6 @@ from torch.utils.weak import WeakTensorKeyDictionary
 
 from deepmech.core import specs
 
-__all__ = [
-    "BEFORE", "BLOCKS", "CALL", "INPUT", "OUTPUT", "CallRecorder", "LayerRecorder", "Pass", "Selection",
-    "call_of", "is_activation", "keep_features", "logits", "select_layers", "stream", "tensors_in",
-]  # fmt: skip
-
 INPUT, OUTPUT = _ENDS = "input", "output"
 BLOCKS = "blocks"
 BEFORE = "before blocks"

@@ -42,15 +42,13 @@ from deepmech.metrics.layers import (
 )
 from deepmech.metrics.separation import ClassMoments, Metric, MetricFunction, require_finite, separation_ceiling
 
-__all__ = ["LoadCurve", "PartialWarning", "load_curve", "masked_mean_pool", "mean_pool", "predicted_labels"]
-
 Pool = Callable[..., torch.Tensor]
 
-#: Name and ``long_name`` of the result.
 CLUSTERED = 0.5
 """Samples of which the nearest is at less than this share of the squared distance of independent ones are clusters."""
 CLUSTER_SAMPLES = 256
 """How many are looked at."""
+#: Name and ``long_name`` of the result.
 _ATTRS = {
     "D": ("data_separation", "data separation"),
     "D_hat": ("data_separation_hat", "data separation D̂"),

@@ -12,11 +12,6 @@ from deepmech.core import specs
 from deepmech.core.estimates import Estimate, jackknife, leave_one_out, linear_slope
 from deepmech.core.labels import as_labelled
 
-__all__ = [
-    "CENSORED", "CROSSED", "EARLY", "Collapse", "Crossing", "collapse", "decorrelation_time", "decorrelation_times",
-    "exponent", "interval_by_factors", "local_powers",
-]  # fmt: skip
-
 CROSSED, CENSORED, EARLY = "crossed", "censored", "early"
 _POINTS = 60  # of the common axis of collapsed curves
 

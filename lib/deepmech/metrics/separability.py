@@ -17,8 +17,6 @@ from scipy.optimize import linprog
 from deepmech.core import specs
 from deepmech.core.labels import as_labelled
 
-__all__ = ["etf_distance", "linearly_separable", "separable", "separated_along"]
-
 PAIRS = 10**6
 
 

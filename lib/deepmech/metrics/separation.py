@@ -41,12 +41,6 @@ import torch
 
 from deepmech.core import specs
 
-__all__ = [
-    "RANK_TOLERANCE", "ClassMoments", "Metric", "MetricFunction", "NotFiniteError", "as_tensor", "class_labels",
-    "data_separation", "debiased", "probe_error", "real_numbers", "require_classes", "require_finite",
-    "separation_ceiling",
-]  # fmt: skip
-
 
 def data_separation(
     features: Any,
@@ -159,7 +153,7 @@ class ClassMoments:
         anchor = x[member.argmax(0)]
         shifted = anchor[y].neg_().add_(x)  # in place where possible: fresh memory is what large features cost most
         offset = member.T @ shifted / count.clamp(min=1)[:, None]
-        centred = shifted.sub_(offset[y])
+        centred, scatter = shifted.sub_(offset[y]), None
         if self.metric == "D_hat":
             if x.shape[1] ** 2 > _LARGEST_SCATTER:
                 raise ValueError(
@@ -167,8 +161,6 @@ class ClassMoments:
                     "2 GiB: use metric = 'D', or average the features over space first"
                 )
             scatter = centred.T @ centred
-        else:
-            scatter = None
         spread = member.T @ centred.square_().sum(1)
         self._combine(count, anchor + offset, spread, scatter)
         return self
@@ -176,14 +168,10 @@ class ClassMoments:
     def grow(self, n_classes: int) -> None:
         """Room for more classes, which have no samples yet."""
         more = n_classes - self.n_classes
-        if more <= 0:
-            return
-
-        def padded(values: torch.Tensor) -> torch.Tensor:
-            return torch.cat([values, values.new_zeros(more, *values.shape[1:])])
-
-        self.n_classes, self.count, self.spread = n_classes, padded(self.count), padded(self.spread)
-        self.mean = None if self.mean is None else padded(self.mean)
+        if more > 0:
+            self.n_classes = n_classes
+            self.count, self.spread = (torch.nn.functional.pad(t, (0, more)) for t in (self.count, self.spread))
+            self.mean = None if self.mean is None else torch.nn.functional.pad(self.mean, (0, 0, 0, more))
 
     def _combine(
         self, count: torch.Tensor, mean: torch.Tensor, spread: torch.Tensor, scatter: torch.Tensor | None

@@ -16,8 +16,6 @@ from deepmech.plots import style
 from deepmech.plots.style import LIGHT, SINGLETON, axis_label, panels, rows_of, same_labels, transpose_to
 from deepmech.plots.style import legend as shared_legend
 
-__all__ = ["layer_curves", "load_curves", "plot_load_curve"]
-
 _DASHED: dict[str, Any] = {"lw": 1.5, "linestyle": style.DASHES}
 
 

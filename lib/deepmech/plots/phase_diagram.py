@@ -19,8 +19,6 @@ from matplotlib.ticker import MaxNLocator
 from deepmech.plots import style
 from deepmech.plots.style import LIGHT, axis_label, position, same_labels, sort_axes
 
-__all__ = ["MARGIN", "STRAIGHT", "cells_of", "colorbar", "draw_cells", "name_phases", "phase_diagram", "write_on_cells"]
-
 MARGIN = 0.14
 """Share of a cell's side left free around its load curve."""
 INK = "#000000"

@@ -23,44 +23,6 @@ from matplotlib.axes import Axes
 from matplotlib.colors import Colormap, LinearSegmentedColormap, to_hex, to_rgb, to_rgba_array
 from matplotlib.figure import Figure
 
-__all__ = [
-    "AXES",
-    "COLD_TO_HOT",
-    "DASHES",
-    "GROUND",
-    "LIGHT",
-    "MARKS",
-    "NARROW",
-    "OKABE_ITO",
-    "SEQUENTIAL",
-    "SINGLETON",
-    "SMALL",
-    "TEXT",
-    "WIDTH",
-    "applied",
-    "axis_label",
-    "categories",
-    "contrast",
-    "diverging",
-    "format_number",
-    "legend",
-    "legible",
-    "luminance",
-    "new_figure",
-    "palette",
-    "panels",
-    "position",
-    "rc",
-    "rows_of",
-    "same_labels",
-    "sequential_colours",
-    "sort_axes",
-    "temperatures",
-    "text_colour",
-    "transpose_to",
-    "wrapped",
-]
-
 WIDTH = 6.2
 """Width of a picture in inches of 100 CSS pixels."""
 NARROW = 4.6

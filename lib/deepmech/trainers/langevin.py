@@ -161,21 +161,20 @@ class Preparation(Spec):
     learning_rate: Number = 1e-3
 
 
-def log_times(last: int, per_decade: int = 10, first: int = 1) -> np.ndarray:
-    """Whole numbers from ``first`` to ``last``, about evenly spaced in the logarithm.
+def log_times(last: int, per_decade: int = 10) -> np.ndarray:
+    """Whole numbers from 1 to ``last``, about evenly spaced in the logarithm.
 
-    Raises a ValueError unless 1 ≤ first ≤ last and there is a positive number per decade.
+    Raises a ValueError unless both arguments are positive whole numbers.
 
     Examples
     --------
     >>> log_times(100, 3).tolist()
     [1, 2, 5, 10, 22, 46, 100]
     """
-    first = specs.check_int("log_times: first", first)
-    last = specs.check_int("log_times: last", last, first)
+    last = specs.check_int("log_times: last", last)
     per_decade = specs.check_int("log_times: per_decade", per_decade)
-    n = max(2, round(np.log10(last / first) * per_decade) + 1)
-    return np.unique(np.round(np.geomspace(first, last, n)).astype(np.int64))
+    n = max(2, round(np.log10(last) * per_decade) + 1)
+    return np.unique(np.round(np.geomspace(1, last, n)).astype(np.int64))
 
 
 def prepare(

@@ -3,6 +3,8 @@
 ``kernels`` have moves to first order, ``steps`` moves by whole steps, both over ``group``, groups of ten trials.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import xarray as xr
@@ -115,6 +117,29 @@ def sizes(by_data):
 
 
 # --- claims
+
+
+def block_share(kernel):
+    """Mean kernel between classes by that within, of a kernel over (…, class, other)."""
+    own = xr.DataArray(np.eye(kernel.sizes["class"], dtype=bool), dims=("class", "other"))
+    between, within = (kernel.where(which).mean(["class", "other"]) for which in (~own, own))
+    return between / within
+
+
+@measures("B.3.kernel.elastic")
+def elastic(kernels):
+    """Kernel between classes by that within, late in training; null: before training."""
+    found = {}
+    for title, run in kernels.items():
+        kernel = run["kernel"].astype(float)
+        shares = [block_share(one) for one in (kernel.mean("group"), leave_one_out(kernel, "group"))]
+        late, first = [readings.late_mean(one) for one in shares], [one.isel(time=0, drop=True) for one in shares]
+        own, less = (
+            jackknife(*both, over="group", scatter="symmetric")
+            for both in (late, [one - before for one, before in zip(late, first, strict=True)])
+        )
+        found[title] = replace(own, null=first[0], difference=less.interval)
+    return Measurement(stack(found, "data"))
 
 
 def margin_growth(logits, move):

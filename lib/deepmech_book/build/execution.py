@@ -213,14 +213,10 @@ def place(cells: list[Any], cell: Any) -> str:
 
 def count(cells: list[Any], cell: Any) -> str:
     """Which code cell this is, counted as in the source."""
-    own = [c for c in cells if not {"injected-parameters", "papermill-error-cell-tag"} & set(_tags(c))]
-    code = [c for c in own if c["cell_type"] == "code"]
+    others = {"injected-parameters", "papermill-error-cell-tag"}
+    code = [c for c in cells if c["cell_type"] == "code" and others.isdisjoint(c["metadata"].get("tags", []))]
     number = next((n for n, c in enumerate(code, 1) if c is cell), "?")
     return f"code cell {number} of {len(code)}"
-
-
-def _tags(cell: dict[str, Any]) -> list[str]:
-    return cell["metadata"].get("tags", [])
 
 
 def _tidy(notebook: dict[str, Any]) -> str:

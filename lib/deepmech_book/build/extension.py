@@ -1,5 +1,5 @@
-"""Sphinx extension of the book: every executed page says how it was made and offers its notebook; figures can be taken
-away; questions check their answers; and screen readers find names for what they meet."""
+"""Sphinx extension of the book: every executed page offers its notebook and leads to how it was made; figures can be
+taken away; questions check their answers; and screen readers find names for what they meet."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from deepmech.core import provenance
 from deepmech_book.build import api, gallery
-from deepmech_book.build.sources import REFERENCE, format_duration
-from deepmech_book.claims import registry
+from deepmech_book.build.sources import REFERENCE
 
 
 def refuse_plain_build(app: Any, config: Any) -> None:
@@ -27,30 +26,16 @@ def refuse_plain_build(app: Any, config: Any) -> None:
         raise SystemExit("Jupyter Book alone finds no executed page here: run make book (or deepmech book)")
 
 
-def provenance_banner(made: dict[str, Any], download: str) -> str:
-    """How a page was made: profile, time, date, the executed notebook to take away, and the results it draws."""
-    profile = html.escape(made["parameters"]["profile"])
-    details = f"executed in {format_duration(made['seconds'])} on {html.escape(made['date'])}"
-    said = (
-        f'<p class="dm-stamp"><span class="dm-profile dm-{profile}">{profile} profile</span> '
-        f"<span>{details}</span> "
-        f'<a class="dm-download" href="{html.escape(download)}" download>executed notebook</a></p>'
-    )
-    if results := "".join(f"<li>{_said(one)}</li>" for one in made["results"]):
-        counted = f"<summary>{_counted(made['results'])}</summary>"
-        said += f"<div class=dm-results><details>{counted}<ul>{results}</ul></details></div>"
-    return said
-
-
 def add_stamp(app: Any, doctree: nodes.document) -> None:
-    """Put at the end of a page that the build executed how it was made, when and where: it begins with its question."""
+    """At the end of a page that the build executed: the way to how it was made, and to its notebook."""
     name = app.env.docname
-    if (made := gallery.executed(app, name)) is not None:
-        title = next(iter(doctree.findall(nodes.title)))
-        download = "../" * name.count("/") + f"_sources/{name}.ipynb"
-        foot = f"Last executed from a fresh kernel on {made['date']}: {made['machine']}; {made['versions']}."
-        banner = f'{provenance_banner(made, download)}<p class="dm-made">{html.escape(foot)}</p>'
-        title.parent.append(nodes.raw("", banner, format="html"))
+    if gallery.executed(app, name) is not None:
+        up = "../" * name.count("/")
+        said = (
+            f'<p class="dm-stamp"><a href="{up}generated/status.html">How this book was made</a> '
+            f'<a class="dm-download" href="{up}_sources/{name}.ipynb" download>executed notebook</a></p>'
+        )
+        next(iter(doctree.findall(nodes.title))).parent.append(nodes.raw("", said, format="html"))
 
 
 def depend_on_path(app: Any, doctree: nodes.document) -> None:
@@ -63,7 +48,8 @@ def depend_on_path(app: Any, doctree: nodes.document) -> None:
 def put_place(app: Any, doctree: nodes.document, name: str) -> None:
     """Under a page's title: the papers' figures and sections that it is about, and where the short path goes on.
 
-    The path is the table of short_path.md; figures and sections are the registry's.
+    The path is the table of short_path.md; figures and sections are the registry's, which is slow to import: the build
+    wrote them down (:func:`.pages.places`).
     """
     title, page = next(iter(doctree.findall(nodes.title)), None), name.removeprefix("generated/")
     if title is None or page == name:
@@ -81,33 +67,11 @@ def put_place(app: Any, doctree: nodes.document, name: str) -> None:
             f"next: {link(path[n], titles[path[n]].astext())}" if path[n:] and path[n] in titles else "the last page"
         )
         lines.append(f"{link('short_path', 'Short path')} {n} of {len(path)} · {onward}")
-    for paper in registry.PAPERS:
-        drawn = [
-            f.label.removeprefix("Fig. ") for f in registry.figures().values() if (f.paper, f.page) == (paper, page)
-        ]
-        about = [s.name for s in registry.sections().values() if s.paper == paper and page in s.pages]
-        if drawn or about:
-            figures = [f"Fig{'s' * (len(drawn) > 1)}. {', '.join(drawn)}"] if drawn else []
-            lines.append(f"{link('generated/papers', f'Paper {paper}')} · {html.escape('; '.join(figures + about))}")
+    places = json.loads(Path(app.srcdir, "generated", "places.json").read_text(encoding="utf-8"))
+    for paper, words in places.get(page, {}).items():
+        lines.append(f"{link('generated/papers', f'Paper {paper}')} · {html.escape(words)}")
     below = "".join(f'<p class="dm-place">{line}</p>' for line in lines)
     title.parent.insert(title.parent.index(title) + 1, nodes.raw("", below, format="html"))
-
-
-def _said(one: dict[str, Any]) -> str:
-    """One result of a page in words, with the command that computes cells of it again."""
-    if one["obtained"] != "shipped":
-        return html.escape(f"{one['name']}: {one['of']} cells computed by this code")
-    words = html.escape(f"{one['source']}: {one['words']}")
-    again = f"deepmech verify {one['source']} --cells 1"
-    return f"{words}. Yourself: <code>{html.escape(again)}</code>"
-
-
-def _counted(results: list[dict[str, Any]]) -> str:
-    """How many results a page draws, and which way they came, in words."""
-    shipped = sum(one["obtained"] == "shipped" for one in results)
-    parts = [f"{len(results) - shipped} computed for this page"] if shipped < len(results) else []
-    parts += [f"{shipped} shipped with the book"] if shipped else []
-    return f"Results drawn here: {', '.join(parts)}"
 
 
 def fold_setting_up(app: Any, doctree: nodes.document) -> None:

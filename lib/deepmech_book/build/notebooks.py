@@ -99,7 +99,9 @@ def executions(
     jobs = max(1, min(room if jobs is None else jobs, provenance.cores(), len(todo)))
     # Where stored results lie, and where long sweeps keep what they have computed.
     where = {"DEEPMECH_RESULTS": checkout.book / "results", "DEEPMECH_STORES": checkout.generated / ".stores"}
-    environment = {**thread_limits(provenance.cores() // jobs), **{k: str(v) for k, v in where.items()}}
+    # BLAS, OpenMP, Numba and torch share the cores.
+    limits = dict.fromkeys(provenance.THREADS, str(provenance.cores() // jobs))
+    environment = {**limits, **{k: str(v) for k, v in where.items()}}
     from deepmech_book.build import kernels  # slow to import, and a book that is up to date does without
 
     # What all pages share takes longer to import than what one needs.
@@ -173,7 +175,7 @@ def teller(progress: Mapping[str, Path], say: Say) -> Callable[[], None]:
     return tell
 
 
-def completed(futures: Iterable[Future[Any]], tell: Callable[[], None] = lambda: None) -> Iterator[Future[Any]]:
+def completed(futures: Iterable[Future[Any]], tell: Callable[[], None]) -> Iterator[Future[Any]]:
     """Futures as they are done; ``tell`` is called about once a second meanwhile. Python hears of an interrupt that
     comes just before a wait only when the wait is over, so that none here is long."""
     waiting = set(futures)
@@ -181,8 +183,3 @@ def completed(futures: Iterable[Future[Any]], tell: Callable[[], None] = lambda:
         done, waiting = wait(waiting, timeout=1, return_when=FIRST_COMPLETED)
         yield from done
         tell()
-
-
-def thread_limits(threads: int) -> dict[str, str]:
-    """Environment in which BLAS, OpenMP, Numba and torch use at most ``threads`` threads."""
-    return dict.fromkeys(provenance.THREADS, str(threads))

@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 from deepmech_book.build.sources import PageRun, format_duration
-from deepmech_book.claims import PAPERS, tables
+from deepmech_book.claims import PAPERS, registry, tables
 
 STATUS_HEAD = """\
 # How this book was made
@@ -16,7 +16,8 @@ STATUS_HEAD = """\
 Every page with code was executed by the build with the profile **{profile}**, and the table says when, where and for
 how long. *This run* means that the page was executed for the build you are reading; *earlier run* means that nothing
 it depends on (the notebook, its parameters, the library, the data, the stored results, the pinned packages) has
-changed since it was. Each page offers its executed notebook as a download.
+changed since it was. Each page offers its executed notebook as a download. *Results drawn* were stored, or computed
+for the page; how many of their cells were ever computed again is said with each.
 """
 
 
@@ -31,15 +32,17 @@ def status(page_runs: list[PageRun], profile: str) -> str:
         "",
     ]
     lines += [":::{table} Execution of each page", ":name: tab-status", ""]
-    lines += ["| page | time | executed | by | parameters |", "| :-- | --: | :-- | :-- | :-- |"]
+    lines += ["| page | time | executed | by | parameters | results drawn |", "| :-- | --: | :-- | :-- | :-- | :-- |"]
     # One line for all pages that were made alike; as a rule that is a single line.
     alike: dict[str, list[str]] = {}
     for s, made in ready:
         link = f"{{doc}}`/generated/{s.name}`"
         parameters = ", ".join(f"{k} = {v}" for k, v in made["parameters"].items() if k != "profile")
-        parameters = f"<details><summary>show</summary>{as_code(parameters)}</details>" if parameters else ""
+        parameters = _folded("show", as_code(parameters)) if parameters else ""
+        drawn = _folded(str(len(made["results"])), "<br>".join(map(_said, made["results"]))) if made["results"] else ""
         when = "this run" if s.fresh else "earlier run"
-        lines.append(f"| {link} | {format_duration(made['seconds'])} | {made['date']} | {when} | {parameters} |")
+        row = (link, format_duration(made["seconds"]), made["date"], when, parameters, drawn)
+        lines.append(f"| {' | '.join(row)} |")
         alike.setdefault(f"{made['machine']}; {made['versions']}", []).append(link)
     lines += ["", ":::", "", "## Machine and versions", ""]
     lines += [f"- {'All pages' if len(alike) == 1 else ', '.join(of)}: {how}." for how, of in alike.items()]
@@ -47,6 +50,18 @@ def status(page_runs: list[PageRun], profile: str) -> str:
     if left:
         lines += ["", "## Not part of this build", "", *(f"- {title}" for title in left)]
     return "\n".join([*lines, ""])
+
+
+def _folded(words: str, inside: str) -> str:
+    return f"<details><summary>{words}</summary>{inside}</details>"
+
+
+def _said(one: dict[str, Any]) -> str:
+    """One result of a page in words, with the command that computes cells of it again."""
+    if one["obtained"] != "shipped":
+        return tables.cell(f"{one['name']}: {one['of']} cells computed by this code")
+    again = as_code(f"deepmech verify {one['source']} --cells 1")
+    return f"{tables.cell(one['source'])}: {tables.cell(one['words'])}. Yourself: {again}"
 
 
 def as_code(text: str) -> str:
@@ -89,17 +104,32 @@ def claims_pages(records: list[dict[str, Any]], profile: str, titles: dict[str, 
 
 
 def pieces(page_runs: list[PageRun], records: list[dict[str, Any]]) -> dict[str, str]:
-    """What pages of prose include, by file name: the findings of each paper, whole (``found-A.md``) and for the front
-    page (``front-A.md``), its errata (``errata-A.md``); a claim of a page."""
+    """What pages of prose include, by file name: the findings of each chapter (``found-A.md``), of each paper for
+    the front page (``front-A.md``), its errata (``errata-A.md``); a claim of a page; and what stands under titles."""
     titles = {s.name: s.source.title for s in page_runs}
     made = {
         "claim.html": _output(page_runs, "spring_block/dropout_diagram", 'id="claim-A.1.c.each_layer"'),
+        "places.json": json.dumps({s.name: places(s.name) for s in page_runs}),
     }
     for paper in PAPERS:
         made[f"errata-{paper}.md"] = tables.errata_markdown(paper, titles)
-        for name, front in (("found", False), ("front", True)):
-            made[f"{name}-{paper}.md"] = f"{tables.findings_markdown(records, paper, titles, front=front)}\n"
+        made[f"front-{paper}.md"] = f"{tables.findings_markdown(records, paper, titles, front=True)}\n"
+    for chapter in (*PAPERS, "beyond"):
+        made[f"found-{chapter}.md"] = f"{tables.findings_markdown(records, chapter, titles)}\n"
     return made
+
+
+def places(page: str) -> dict[str, str]:
+    """The figures and sections of each paper that a page is about, in words."""
+    found = {}
+    for paper in PAPERS:
+        figures, sections = registry.figures().values(), registry.sections().values()
+        drawn = [f.label.removeprefix("Fig. ") for f in figures if (f.paper, f.page) == (paper, page)]
+        about = [s.name for s in sections if s.paper == paper and page in s.pages]
+        if drawn or about:
+            figure = [f"Fig{'s' * (len(drawn) > 1)}. {', '.join(drawn)}"] if drawn else []
+            found[paper] = "; ".join(figure + about)
+    return found
 
 
 def _output(page_runs: list[PageRun], name: str, mark: str) -> str:

@@ -85,7 +85,7 @@ def build(
     if missing := tables.missing(records, None if whole else names):
         raise BookError("the registry promises what no notebook produced:\n" + "\n".join(f"- {m}" for m in missing))
     made, of, like = _made_of(checkout, ready, records, profile, partial)
-    if _is(checkout.html, of):
+    if keys.read_manifest(checkout.html) == {"": of, **keys.file_digests(checkout.html)}:  # none edited, lost or added
         say("the site is up to date")
         return checkout.html
     if os.path.lexists(checkout.html) and (other := _not_ours(checkout.html)):
@@ -261,11 +261,6 @@ def _not_ours(html: Path) -> str:
     listed = {} if html.is_symlink() else keys.read_manifest(html)
     strange = [f"/{name}" for name in keys.file_digests(html) if name not in listed] if listed else [""]
     return f"book/_build/html{strange[0]} was not made by deepmech book" if strange else ""
-
-
-def _is(html: Path, of: str) -> bool:
-    """Whether a site is there that was made of this, and no file of it was edited, lost or added."""
-    return keys.read_manifest(html) == {"": of, **keys.file_digests(html)}
 
 
 def _config(checkout: Checkout, partial: bool) -> str:

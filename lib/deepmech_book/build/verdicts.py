@@ -167,7 +167,7 @@ def unsaid(old: Row, new: Row) -> str:
     if not what or NONE in (old.rule, new.rule) or (new.history or 0) > (old.history or 0):
         return ""
     said = (
-        f"{old.claim}: its {' and its '.join(what)} changed; add 'changed 2026-11-30: what, before what; number known'"
+        f"{old.claim}: its {' and its '.join(what)} changed; add 'changed YYYY-MM-DD: what, before what; number known'"
     )
     said += f" (or 'not known') to its history in lib/deepmech_book/{claims.claim(old.claim).page}.yml"
     return said + ("" if "rule" in what else ". If no number moves, deepmech book --accept writes it down without")

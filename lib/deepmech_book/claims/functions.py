@@ -88,7 +88,7 @@ class Entry:
         return claim_line(self.claim, self.to_json(), self.strip)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        claim, own = self.claim, functions_of(self.claim.page)[self.claim.id].function
+        claim, own = self.claim, functions_of(self.claim.page)[self.claim.id]
         by = {"history": len(claim.history), "rule_is": of_rule(claim), "measure_is": of_measure(claim, own)}
         return {"text/html": self._repr_html_(), "text/plain": repr(self), RECORD: {"claim": self.to_json() | by}}
 

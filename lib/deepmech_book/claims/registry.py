@@ -121,7 +121,7 @@ class Claim(Numbered):
             object.__setattr__(self, "kind", "erratum")
         if odd := [entry for entry in self.history if not _ENTRY.fullmatch(entry)]:
             raise ValueError(
-                f"claim {self.id}: history {odd[0]!r}: write 'rule first', 'frozen: commit', or 'changed 2026-11-30: "
+                f"claim {self.id}: history {odd[0]!r}: write 'rule first', 'frozen: commit', or 'changed YYYY-MM-DD: "
                 "what; number known', or 'not known'"
             )
         figure = self.figure or ".".join(self.id.split(".")[:2])

@@ -128,6 +128,7 @@ class Finding:
     """A sentence that rests on some claims of one paper, of ``findings.yml``; see there for the fields."""
 
     claims: tuple[str, ...]
+    chapter: str = ""
     front: bool = False
     main: bool = False
     holds: str = ""
@@ -140,18 +141,20 @@ class Finding:
             raise ValueError(f"finding on {', '.join(self.claims)}: must rest on claims of one paper")
 
     @property
-    def paper(self) -> str:
-        return registry.claim(self.claims[0]).paper
+    def of(self) -> str:
+        """The chapter on whose first page it stands: the letter of its paper, unless it names another."""
+        return self.chapter or registry.claim(self.claims[0]).paper
 
     def sentences(self, records: Sequence[Record]) -> list[tuple[str, str, list[Record]]]:
         """(verdict, sentence, its records) of these records, one for each claim: the written sentence if all have one
-        verdict for which there is one, else of every claim its number."""
+        verdict for which there is one, else of every claim its statement and number."""
         wordings = {HOLDS: self.holds, TRIVIAL: self.trivial, FAILS: self.fails, UNDECIDED: self.undecided}
         first = records[0]["verdict"]
         if all(r["verdict"] == first for r in records) and (written := wordings.get(first, "")):
             worst = max(records, key=lambda r: -registry.claim(r["id"]).rule.direction * (r.get("measured") or 0.0))
             return [(first, _Sentence().format(written, *map(_numbers, records), worst=_numbers(worst)), list(records))]
-        said = ("" if r.get("measured") is None else f"Measured: {number(r['measured'])}." for r in records)
+        told = ("" if r.get("measured") is None else f" Measured: {number(r['measured'])}." for r in records)
+        said = (f"{registry.claim(r['id']).statement}{words}" for r, words in zip(records, told, strict=True))
         return [(r["verdict"], words, [r]) for r, words in zip(records, said, strict=True)]
 
 
@@ -179,15 +182,15 @@ def findings() -> tuple[Finding, ...]:
     return tuple(registry.read("findings.yml", Finding))
 
 
-def findings_markdown(records: Iterable[Record], paper: str, pages: Pages, *, front: bool = False) -> str:
-    """The findings of a paper in the order of their story, each a line: what the paper says, with its verdict, and what
-    was found. A line unfolds to the claims it rests on; findings that are not among the main ones are in a fold.
-    ``front``: those of the front page alone.
+def findings_markdown(records: Iterable[Record], chapter: str, pages: Pages, *, front: bool = False) -> str:
+    """The findings of a chapter in the order of their story, each a sentence with its number and the verdict on the
+    paper's claim. It unfolds to what more is to be said and to the claims it rests on; findings that are not among the
+    main ones are in a fold. ``front``: those of the front page alone.
 
     For a page at the root of the book. Findings whose claims have not all been measured in this build are counted.
     """
     found = claim_records(records)
-    wanted = [f for f in findings() if f.paper == paper and (f.front or not front)]
+    wanted = [f for f in findings() if f.of == chapter and (f.front or not front)]
     there = [f for f in wanted if all(name in found for name in f.claims)]
     shown: list[str] = []
     folded: list[str] = []
@@ -197,25 +200,28 @@ def findings_markdown(records: Iterable[Record], paper: str, pages: Pages, *, fr
         for verdict, words, of in finding.sentences([found[name] for name in finding.claims]):
             (shown if first else folded).append(_finding_line(verdict, words, of, pages))
             below += [] if first else [of[0]]
-    heads = f'<p class="dm-heads"><span>Paper {paper} says</span> <span>we found</span></p>'
-    lines = [heads, *shown, *([fold(f"{len(folded)} findings more", below, "\n".join(folded))] if folded else [])]
+    lines = [*shown, *([fold(f"{len(folded)} findings more", below, "\n".join(folded))] if folded else [])]
     if absent := len(wanted) - len(there):
         lines += ["", f"{absent} findings rest on pages that are not part of this build."]
     return "\n".join(lines)
 
 
 def _finding_line(verdict: str, words: str, records: Sequence[Record], pages: Pages) -> str:
-    """What a paper says, with its verdict, beside what was found; below, what authors could answer, and the claims."""
+    """The first line of what was found, and the verdict on what the paper says; below, the rest, what authors could
+    answer, and the claims."""
     asked = [registry.claim(r["id"]) for r in records]
     answers = dict.fromkeys(c.answered(r["verdict"]) for c, r in zip(asked, records, strict=True))
-    told = [f'<p class="dm-detail">The authors could answer: {escape(a)}</p>' for a in answers if a]
+    sentence, _, rest = words.partition("\n")
+    told = [*([rest] if rest else []), *(f"The authors could answer: {a}" for a in answers if a)]
     lines = (claim_line(c, r, "", _address(c, pages, "generated/"), False) for c, r in zip(asked, records, strict=True))
-    more = f" (and {len(asked) - 1} more)" if len(asked) > 1 else ""
-    more += " <small>(changed when a number was known)</small>" if any(c.status == AFTER for c in asked) else ""
     verdict = leading(records[0]) if all(r["verdict"] == verdict for r in records) else verdict
-    head = f'<span class="dm-said">{badge(verdict, kind=asked[0].kind)} {escape(asked[0].statement)}{more}</span> '
-    head += f'<span class="dm-statement">{escape(words)}</span>'
-    return f'<details class="dm-claim dm-finding"><summary>{head}</summary>{"".join([*told, *lines])}</details>'
+    own = asked[0].ours or asked[0].kind == "finding"
+    whose = f"<em>ours:</em> {escape(asked[0].statement)}" if own else f"paper {asked[0].paper}’s claim:"
+    said = f"{whose} {badge(verdict, kind=asked[0].kind)}"
+    said += " <small>(changed when a number was known)</small>" if any(c.status == AFTER for c in asked) else ""
+    head = f'<span class="dm-statement">{escape(sentence)}</span> <span class="dm-said">{said}</span>'
+    below = "".join([*(f'<p class="dm-detail">{escape(one)}</p>' for one in told), *lines])
+    return f'<details class="dm-claim dm-finding"><summary>{head}</summary>{below}</details>'
 
 
 def _address(claim: Claim, pages: Pages, root: str = "") -> tuple[str, str] | None:

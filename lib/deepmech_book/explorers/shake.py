@@ -17,16 +17,13 @@ SCALE = 12
 """Dropout over the chain's noise: the one scale, in whole numbers, at which both are straight at the same shake."""
 STEP = 0.001
 """What load curves are rounded to."""
+CHAIN = {"n_blocks": 7, "stiffness": 1.0, "friction_right": FRICTION, "friction_left": FIG_3.friction_left}
+"""The chain that is shaken."""
 VALUES = {
     "shake": Value(0.0, SHAKEN["dropout"], f"dropout of the networks; the chain's noise is a {SCALE}th of it"),
     "passed": Value(100, (0, 100, 1), "how much of the time has passed, in per cent"),
     "speed": Value(20, (1, 100, 1), "units of time shown per second"),
 }
-
-
-def chain_settings() -> dict[str, Any]:
-    """The chain that is shaken."""
-    return {"n_blocks": 7, "stiffness": 1.0, "friction_right": FRICTION, "friction_left": FIG_3.friction_left}
 
 
 def in_training() -> xr.Dataset:
@@ -39,7 +36,7 @@ def derived_state(values: dict[str, Any]) -> dict[str, Any]:
     return animation_state("spring_block", {}) | {
         "purpose": stream_id("noise"),
         "position": [],
-        "chain": chain_settings(),
+        "chain": CHAIN,
         "scale": SCALE,
         "t_end": FIG_3.t_end,
         "epochs": run["at_epoch"].values.tolist(),

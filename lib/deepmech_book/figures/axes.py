@@ -14,8 +14,6 @@ from matplotlib.ticker import MaxNLocator, NullLocator
 
 from deepmech.plots.style import SMALL, format_number, legible
 
-__all__ = ["end_labels", "few_ticks", "logarithmic", "make_room", "spread_labels"]
-
 
 def logarithmic(owner: str, axes: Sequence[Axes], log: str) -> None:
     """Finished panels get logarithmic scales with plain numbers along ``log``: "", "x", "y" or "xy"."""

@@ -30,7 +30,6 @@ __all__ = ["curve_panels", "lines", "trajectories"]
 
 Curves = xr.DataArray | Mapping[str, xr.DataArray]
 """Curves of one picture: an array, or one array for each panel under the panel's title."""
-_GREY = "#9aa3af"
 #: What a formula is written with, and nobody sees.
 _MARKUP = str.maketrans("", "", "$_^{}")
 _DASHED: dict[str, Any] = {"lw": 1.5, "linestyle": style.DASHES}
@@ -48,15 +47,9 @@ class CurveStyle:
         What the dashed curves are called.
     level : float, optional
         A horizontal reference line in every panel, in a single one named ``level_label``.
-    level_label : str
-        Its name.
     legend : bool, optional
         Name the curves in a legend instead of at their ends, for curves that end together; by default several panels
         do, and a single one does not.
-    main : str
-        The one curve that stands out, where all others are repetitions: these are grey, and share the name ``others``.
-    others : str
-        Their name.
     named_at : number, optional
         Names of curves that end together stand beside the ends, in the height that the curves have here.
     log : {"", "x", "y", "xy"}
@@ -77,8 +70,6 @@ class CurveStyle:
     level: float | None = None
     level_label: str = ""
     legend: bool | None = None
-    main: str = ""
-    others: str = ""
     named_at: float | None = None
     log: str = ""
     x_label: str | None = None
@@ -119,9 +110,6 @@ def lines(
         Bars at points, a band around curves; around the dashed curves with ``band_of_theory``.
     **how
         Fields of :class:`CurveStyle`.
-
-    ValueError
-        If dimensions, labels or ``log`` do not fit, or ``band_of_theory`` lacks its theory or its interval.
     """
     look = CurveStyle(**how)
     if look.band_of_theory and (theory is None or interval is None):
@@ -134,9 +122,6 @@ def lines(
     values = _all_values([arrays["data"][by or SINGLETON].values for arrays in ready.values()])
     colours = dict(zip(values, style.palette(values, dim=by), strict=True))
     names = {v: label.format(style.format_number(v)) for v in values} if by else {}
-    if look.main:
-        colours |= {v: _GREY for v in values if v != look.main}
-        names = {look.main: look.main, next(v for v in values if v != look.main): look.others}
     single, columns = len(ready) == 1, min(look.columns, len(ready))
     height = look.height or (3.4 if single else 2.5 if columns < 3 else 2.1)
     rows = rows_of(len(ready), columns)
@@ -262,7 +247,7 @@ def _draw(
     for i, value in enumerate(data[by].values.tolist()):
         colour, known = colours[value], explained.get(value)
         kind = "o" if points and known is not None else "o-" if points else "-"
-        ax.plot(data[x], data[i], kind, color=colour, zorder=2 if colour == _GREY else 3, lw=2.0 if points else 1.7)
+        ax.plot(data[x], data[i], kind, color=colour, zorder=3, lw=2.0 if points else 1.7)
         if known is not None:
             ax.plot(known[x], known, color=colour, **_DASHED)
         if "low" in arrays:
@@ -295,13 +280,8 @@ def trajectories(
         Dimension of which every value has its own panel, side by side; the values are the titles.
     force : DataArray, dims (time[, panel]), optional
         Pulling force or training loss. Where it is never negative its axis begins at zero.
-    columns : int
-        Panels side by side.
     x_label, y_label : str or None
         Names of the axes; those of the array with None.
-
-    ValueError
-        If dimensions do not fit.
     """
     x_label, y_label = x_label or axis_label(load[time]), y_label or axis_label(load)
     load = _from_the_left(transpose_to("trajectories load", load, panel, layer, time), time)

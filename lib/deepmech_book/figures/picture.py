@@ -23,8 +23,6 @@ from deepmech.core.estimates import Estimate
 from deepmech.plots import style
 from deepmech_book import RECORD
 
-__all__ = ["Picture", "arrays_in", "beside", "dataset", "pictured", "table"]
-
 HEAVY = 120_000
 """Bytes of outlines beyond which pixels may weigh less."""
 
@@ -104,13 +102,7 @@ def _hundredths(number: int) -> str:
 
 
 def _address(data: bytes, mime: str) -> str:
-    """An image as an address within an attribute: pixels in base64, outlines as text, which is a quarter shorter.
-
-    Examples
-    --------
-    >>> _address(b"<svg fill='#000'/>", "image/svg+xml")
-    "data:image/svg+xml,<svg fill='%23000'/>"
-    """
+    """An image as an address within an attribute: pixels in base64, outlines as text, which is a quarter shorter."""
     if mime != "image/svg+xml":
         return f"data:{mime};base64,{base64.b64encode(data).decode()}"
     return f"data:{mime},{urllib.parse.quote(data, safe=_PLAIN)}"
@@ -119,8 +111,6 @@ def _address(data: bytes, mime: str) -> str:
 class Picture:
     """What a notebook cell shows: a drawing, its text alternative and its place in the registry.
 
-    Parameters
-    ----------
     draw : callable
         ``draw(figure)`` puts artists on an empty :class:`matplotlib.figure.Figure` in the light theme, which dark pages
         turn round.
@@ -134,22 +124,8 @@ class Picture:
         unless ``draw`` makes the figure narrower.
     figure : str, optional
         Registry id of the figure this picture reproduces, such as ``"A.3"``; of several, with blanks between.
-
-    Attributes
-    ----------
     data : Dataset or None
-        The labelled arrays drawn, where a function of :mod:`deepmech_book.figures` made the picture from some.
-
-    Raises
-    ------
-    ValueError
-        If ``alt`` says nothing.
-
-    Examples
-    --------
-    >>> p = Picture(lambda fig: fig.subplots().plot([0, 1]), alt="A rising line.", height=3, figure="A.3")
-    >>> sorted(p._repr_mimebundle_())
-    ['application/vnd.deepmech+json', 'text/html', 'text/plain']
+        An attribute: the arrays drawn, where a function of :mod:`deepmech_book.figures` made the picture from some.
     """
 
     def __init__(
@@ -170,7 +146,7 @@ class Picture:
         self.kind = "deepmech-picture"
         self._encoded = functools.lru_cache(maxsize=None)(self._encode)
         # IPython swallows errors while it asks for a bundle: an array that cannot be drawn must fail here, in its cell.
-        self._figure = self._build()
+        self._figure = self.render()
         if self._figure.get_figwidth() < style.WIDTH:
             self.kind += " dm-narrow"
         self.shaded = any(ax.images for ax in self._figure.axes)  # scales of shades are images
@@ -186,7 +162,14 @@ class Picture:
 
     def render(self) -> Figure:
         """The drawing as a matplotlib figure, laid out; a fresh one at every call."""
-        return self._build()
+        with style.applied():
+            figure = Figure(figsize=(style.WIDTH, self.height), dpi=200, layout="constrained")
+            self.draw(figure)
+            self.height = figure.get_figheight()
+            layout: Any = figure.get_layout_engine()
+            layout.execute(figure)
+            figure.set_layout_engine(None)
+        return figure
 
     def png(self) -> bytes:
         """The drawing as PNG at two pixels per CSS pixel; the same bytes at every call."""
@@ -202,16 +185,6 @@ class Picture:
         if kind not in _SAVING:
             raise ValueError(f"Picture.save path = {str(path)!r}: must end in .svg, .png or .pdf")
         Path(path).write_bytes(self._encoded(kind))
-
-    def _build(self) -> Figure:
-        with style.applied():
-            figure = Figure(figsize=(style.WIDTH, self.height), dpi=200, layout="constrained")
-            self.draw(figure)
-            self.height = figure.get_figheight()
-            layout: Any = figure.get_layout_engine()
-            layout.execute(figure)
-            figure.set_layout_engine(None)
-        return figure
 
     def _encode(self, kind: str) -> bytes:
         file, themed = io.BytesIO(), kind == "svg" and self.shaded
@@ -236,9 +209,6 @@ class Picture:
             f'src="{_address(data, mime)}">'
         )
 
-    def _tall(self) -> str:
-        return f"{_NARROW}{self.narrow._image(' dm-tall')}" if self.narrow else ""
-
     def _take_away(self, folder: Path) -> str:
         """Write SVG and numbers into ``folder``; the stem of their names is a number in the order of showing."""
         folder.mkdir(parents=True, exist_ok=True)
@@ -254,8 +224,9 @@ class Picture:
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         folder = os.environ.get("DEEPMECH_FIGURES")
         stem = f' data-files="{self._take_away(Path(folder))}"' if folder else ""
+        tall = f"{_NARROW}{self.narrow._image(' dm-tall')}" if self.narrow else ""
         bundle: dict[str, Any] = {
-            "text/html": f'<div class="{self.kind}"{stem}>{_STYLE}{self._image()}{self._tall()}</div>',
+            "text/html": f'<div class="{self.kind}"{stem}>{_STYLE}{self._image()}{tall}</div>',
             "text/plain": self.alt,
         }
         if self.figure is not None:
@@ -290,23 +261,12 @@ def pictured(draw: Callable[..., Any]) -> Callable[..., Picture]:
     return picture
 
 
-def beside(parts: Mapping[str, Picture], *, alt: str = "", figure: str | None = None, height: float = 3.4) -> Picture:
+def beside(parts: Mapping[str, Picture], *, figure: str | None = None) -> Picture:
     """Pictures side by side as one, each below its title.
 
-    Parameters
-    ----------
-    parts : Picture by title
-        Without a title, "", there is no line for it.
-    alt, figure : str, optional
-        As of a picture; by default the words of all parts.
-
-    Examples
-    --------
-    >>> one = Picture(lambda fig: fig.subplots().plot([0, 1]), alt="A rising line.")
-    >>> both = beside({"left": one, "right": one})
-    >>> both.alt, len(both.render().axes)
-    ('A rising line. A rising line.', 2)
+    Without a title, "", there is no line for it. Its text is that of all parts.
     """
+    height = 3.4
 
     def draw(fig: Figure) -> None:
         fig.set_figheight(height)
@@ -320,7 +280,7 @@ def beside(parts: Mapping[str, Picture], *, alt: str = "", figure: str | None = 
             if title:
                 frame.axes[0].set_title(title, loc="left")
 
-    whole = Picture(draw, alt=alt or " ".join(part.alt for part in parts.values()).strip() or None, figure=figure)
+    whole = Picture(draw, alt=" ".join(part.alt for part in parts.values()).strip() or None, figure=figure)
     arrays = {f"{title} {name}": part.data[name] for title, part in parts.items() if part.data for name in part.data}
     whole.data = dataset(arrays, whole.alt) if arrays else None
     return whole
@@ -378,14 +338,7 @@ def _plain(array: xr.DataArray) -> xr.DataArray:
 
 
 def table(data: xr.Dataset) -> pd.DataFrame:
-    """One row a number: which array it is of, its labels, and its value.
-
-    Examples
-    --------
-    >>> curve = xr.DataArray([1.0, 2.0], {"x": [0, 1]}, "x")
-    >>> table(xr.Dataset({"data": curve})).values.tolist()
-    [['data', 0, 1.0], ['data', 1, 2.0]]
-    """
+    """One row a number: which array it is of, its labels, and its value."""
     parts = []
     for name, array in data.data_vars.items():
         rows = array.to_dataframe(name="value").reset_index() if array.ndim else pd.DataFrame({"value": [array.item()]})

@@ -46,9 +46,6 @@ def heat(
         Ends of the shading; those of the values without it.
     boundary : (x values, y values), optional
         A curve in data coordinates, such as a closed-form phase boundary, dashed and named ``boundary_label``.
-
-    ValueError
-        If dimensions do not fit, labels do not rise, or nothing is finite.
     """
     values = transpose_to("heat values", values, x, y)
     for dim in (x, y):
@@ -100,8 +97,6 @@ def slices(
     panel: str,
     limits: tuple[float, float],
     label: str | None = None,
-    x_label: str | None = None,
-    y_label: str | None = None,
     scale: xr.DataArray | float = 1.0,
     marks: xr.DataArray | None = None,
     columns: int = 3,
@@ -116,11 +111,6 @@ def slices(
         Multiplies the labels along x and y: planes may be of different sizes.
     marks : DataArray, dims (panel, point, axis), optional
         Places in units of the labels, numbered in their order; ``axis`` has two values.
-    columns : int
-        Panels side by side.
-
-    ValueError
-        If dimensions or limits do not fit.
     """
     values = transpose_to("slices values", values, panel, x, y)
     if not 0 < limits[0] < limits[1]:
@@ -132,7 +122,7 @@ def slices(
     sizes = np.broadcast_to(scale.sel({panel: values[panel]}) if isinstance(scale, xr.DataArray) else scale, n)
     fig.set_figheight(1.1 + 5.5 / columns * rows_of(n, columns))
     titles = [style.format_number(v) for v in values[panel].values]
-    axes = panels(fig, titles, columns, x_label or axis_label(values[x]), y_label or axis_label(values[y]))
+    axes = panels(fig, titles, columns, axis_label(values[x]), axis_label(values[y]))
     shade, steps = LogNorm(*limits), 10.0 ** np.arange(np.ceil(np.log10(limits[0])) + 1, np.log10(limits[1]))
     for i, ax in enumerate(axes):
         along = [np.asarray(values[d], float) * sizes[i] for d in (x, y)]
@@ -175,15 +165,10 @@ def images(
 
     maps : DataArray, dims ([panel,] y, x, row, column)
         Rows and columns of an image are counted from its upper left corner.
-    x, y : str
-        Dimensions of the grid.
     panel : str, optional
         Dimension of which every value has its own grid, one below the other; the values are the titles.
     x_label : str or None
         Name of the abscissa; that of the array with None.
-
-    ValueError
-        If dimensions do not fit, or a number is not finite.
     """
     maps = transpose_to("images maps", maps, panel, y, x, "row", "column")
     if not np.isfinite(maps.values).all():

@@ -45,8 +45,6 @@ def scatter(
     x: xr.DataArray,
     y: xr.DataArray,
     *,
-    x_label: str | None = None,
-    y_label: str | None = None,
     colour: xr.DataArray | None = None,
     colour_label: str = "",
     rank: Estimate | None = None,
@@ -61,9 +59,6 @@ def scatter(
     rank : Estimate, optional
         Spearman's rank correlation of x and y, as computed by the caller, or of what ``rank_label`` says, which
         stands before it.
-
-    ValueError
-        If dimensions do not fit, or there are more kinds than can be told apart.
     """
     dims = [str(d) for d in x.dims] if isinstance(x, xr.DataArray) else []
     at_x, at_y = [transpose_to(f"scatter {n}", a, *dims).values.ravel() for n, a in (("x", x), ("y", y))]
@@ -83,7 +78,7 @@ def scatter(
         colorbar(ScalarMappable(norm, shades), ax, colour_label or axis_label(colour), pad=0.02)
     if rank is not None:
         ax.set_title(f"{rank_label}rank correlation {rank}", fontsize=style.SMALL)
-    ax.set(xlabel=x_label or axis_label(x), ylabel=y_label or axis_label(y))
+    ax.set(xlabel=axis_label(x), ylabel=axis_label(y))
     ax.grid()
     return fig
 
@@ -108,9 +103,6 @@ def dots(
         Drawn as bars from low to high.
     level : float, optional
         A vertical reference line.
-
-    ValueError
-        If dimensions or labels do not fit, or there are more series than can be told apart.
     """
     measured, *ends = (
         transpose_to(f"dots {n}", a, row, by)
@@ -165,9 +157,6 @@ def clouds(
     names : of the groups, for the legend.
     x_label, y_label : str, optional
         Names of the axes; without them the labels along ``axes``.
-
-    ValueError
-        If dimensions, labels or groups do not fit.
     """
     points = transpose_to("clouds points", points, panel, point, axes)
     group = transpose_to("clouds group", group, panel, point)

@@ -1,6 +1,6 @@
 """Every sweep that ships, and the functions that compute its cells: a package a chapter. How results ship, too.
 
 :func:`.shipped.result` gives what ships, a part of a larger grid too, or else computes it; :func:`.shipped.publish`
-makes what ships, :func:`.verification.verify` checks it, :mod:`.record` keeps what was checked, and :mod:`.policy` says
-how far numbers may be off.
+makes what ships, :func:`.verification.verify` checks it, and :mod:`.policy` says how far numbers may be
+off.
 """

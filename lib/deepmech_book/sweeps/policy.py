@@ -47,8 +47,3 @@ class CellFunction:
 def verification_policy(**stated: Any) -> Callable[[Callable[..., xr.Dataset]], CellFunction]:
     """State the :class:`Policy` of a function; the arguments are its fields."""
     return lambda function: CellFunction(function, Policy(**stated))
-
-
-def policy_of(function: Callable[..., xr.Dataset]) -> Policy:
-    """The policy that was stated for a function; of others, equal bits where made, and rounding elsewhere."""
-    return function.policy if isinstance(function, CellFunction) else Policy()

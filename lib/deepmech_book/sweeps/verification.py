@@ -21,7 +21,7 @@ from deepmech.sweeps import Sweep, load, sweep_of
 from deepmech.sweeps.run import compute_cells, seed_in_words
 from deepmech.sweeps.store import equal_bits, read_netcdf, sweep_at
 from deepmech_book.sweeps import shipped
-from deepmech_book.sweeps.policy import ROUNDING, Policy, policy_of
+from deepmech_book.sweeps.policy import ROUNDING, CellFunction, Policy
 from deepmech_book.sweeps.shipped import StaleError
 
 
@@ -146,7 +146,7 @@ def wrong_words(name: str, sweep: Sweep, dataset: xr.Dataset, entry: Mapping[str
     """What a shipped file or its entry say of themselves that is not so, in words; no cell is computed for it."""
     origin = shipped.describe(dataset)
     true: dict[str, tuple[Any, Any]] = {
-        "the file's name": (name, f"{sweep.name}-{sweep.key}.nc"),
+        "the file's name": (name, shipped.filename(sweep)),
         "attribute 'sweep'": (dataset.attrs.get("sweep"), sweep.name),
         "attribute 'sweep_key'": (dataset.attrs.get("sweep_key"), sweep.key),
         "attribute 'data'": (dataset.attrs.get("data"), sweep.data),
@@ -208,7 +208,8 @@ def compare(
 
     ``entry`` is that of the record; without one, a store's say, the dataset's own words count for where it was made.
     """
-    cells, policy, fixed = sample(sweep, count, seed), policy_of(sweep.function()), sweep.fixed
+    cells, function, fixed = sample(sweep, count, seed), sweep.function(), sweep.fixed
+    policy = function.policy if isinstance(function, CellFunction) else Policy()
     names = {str(name) for name in dataset.data_vars}
     part = part and policy.part is not None
     entry = {**shipped.describe(dataset), **(entry or {})}

@@ -146,7 +146,9 @@ def averaged(chain: Chain, t_end: float, dt: float = 0.01, record: Any = None) -
     dt, began = float(dt), time.perf_counter()
 
     def run(n: int, p: dict[str, np.ndarray]) -> np.ndarray:
-        k, right, left, bar = (p[name][:, None] for name in ("stiffness", "right", "left", "bar"))
+        k, right, left, bar = (
+            p[name][:, None] for name in ("stiffness", "friction_right", "friction_left", "noise_bar")
+        )
         x = np.zeros((len(k), n + 2))
         x[:, -1] = p["target"]
 
@@ -214,19 +216,6 @@ def stability_bound(chain: Chain, order: str) -> tuple[float, str]:
     return float(np.min(bound)), "(−γ + √(γ² + 4ω²))/ω², ω² = stiffness · (2 + 2 cos(π/(n_blocks+1))), γ = damping"
 
 
-def _arrays(grid: ParameterGrid, dt: float) -> dict[str, np.ndarray]:
-    flat = {k: np.ascontiguousarray(v, dtype=float) for k, v in grid.flat.items()}
-    return {
-        "stiffness": flat["stiffness"],
-        "target": flat["target"],
-        "right": flat["friction_right"],
-        "left": flat["friction_left"],
-        "damping": flat["damping"],
-        "bar": flat["noise_bar"] if "noise_bar" in flat else flat["noise"] / np.sqrt(dt),
-        "decay": flat["noise_decay"],
-    }
-
-
 def _lengths(grid: ParameterGrid) -> list[int]:
     return sorted({int(n) for n in grid.flat["n_blocks"]})
 
@@ -236,7 +225,10 @@ def _dataset(
     steps: np.ndarray, setting: dict[str, Any], began: float, **origin: Any,
 ) -> xr.Dataset:  # fmt: skip
     """The result; ``run`` makes positions, (members, runs, times, L + 2), of the members of one length L."""
-    p, rows = _arrays(grid, dt), [dict[str, np.ndarray]()] * grid.n
+    p = {name: np.ascontiguousarray(values, dtype=float) for name, values in grid.flat.items()}
+    if "noise" in p:
+        p["noise_bar"] = p["noise"] / np.sqrt(dt)
+    rows = [dict[str, np.ndarray]()] * grid.n
     for n in _lengths(grid):
         members = np.flatnonzero(grid.flat["n_blocks"] == n)
         here = {name: values[members] for name, values in p.items()}
@@ -276,8 +268,8 @@ def _run_on_cores(
         tile = np.empty((len(steps), *x.shape))
         m = x.shape[1]
         run_tile(
-            tile, steps, x, keys[part], np.uint64(stream_id("noise")), p["stiffness"], p["right"], p["left"],
-            p["damping"], p["bar"], p["decay"], bound, dt, shared, stop,
+            tile, steps, x, keys[part], np.uint64(stream_id("noise")), p["stiffness"], p["friction_right"],
+            p["friction_left"], p["damping"], p["noise_bar"], p["noise_decay"], bound, dt, shared, stop,
             np.zeros((rows - 2, m)), np.zeros((rows + 2, m)), np.zeros((4, m), np.uint64), np.zeros(m),
         )  # fmt: skip
         out[:, part] = tile.transpose(0, 2, 1)

@@ -307,13 +307,7 @@ def _joined(groups: Sequence[Mapping[str, Any]], name: str, n: int) -> np.ndarra
 
 
 def rounded(values: Any, bits: int = BITS) -> np.ndarray:
-    """float32 with ``bits`` bits of mantissa: the rest is zero, and zeros take no room in a compressed file.
-
-    Examples
-    --------
-    >>> float(rounded(np.pi, 3))
-    3.25
-    """
+    """float32 with ``bits`` bits of mantissa: the rest is zero, and zeros take no room in a compressed file."""
     plain = np.asarray(values, np.float32)
     words, drop = np.ascontiguousarray(plain).reshape(-1).view(np.uint32), np.uint32(23 - bits)
     kept = (words + (np.uint32(1) << (drop - np.uint32(1)))) >> drop << drop

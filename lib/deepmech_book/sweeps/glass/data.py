@@ -40,8 +40,6 @@ def binary(
     *all* training samples, of which the first ``n_data`` of a random order are then taken, and components keep their
     variances: on MNIST 40.5, 29.2, ..., 10.05.
 
-    Parameters
-    ----------
     name : as for :func:`deepmech.data.load`.
     n_data : P_D, how many training samples; None takes all (1,796 digits).
     shuffle : shuffle the labels with this seed: as many of each, and nothing to learn but by heart.

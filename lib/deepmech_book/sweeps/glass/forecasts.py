@@ -100,11 +100,8 @@ def forecast_cells(
 ) -> xr.Dataset:
     """Prepare each network, let it rest without noise for the first waiting time, look at it, and say how it will walk.
 
-    Returns
-    -------
-    Dataset
-        Over ``cell``: ``overlap`` (kind, temperature, waiting, time, chi), ``msd`` and ``alpha`` (kind, temperature,
-        waiting, time) by each of :data:`KINDS`, ``window`` (chi), and ``diverged``.
+    Over ``cell``: ``overlap`` (kind, temperature, waiting, time, chi), ``msd`` and ``alpha`` (kind, temperature,
+    waiting, time) by each of :data:`KINDS`, ``window`` (chi), and ``diverged``.
     """
     loaded = binary(**data)
     sizes = layer_sizes(loaded.x_train.shape[1], width, 6)

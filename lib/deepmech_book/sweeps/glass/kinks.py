@@ -175,15 +175,12 @@ def kink_cells(
 ) -> xr.Dataset:  # fmt: skip
     """Prepare each network, let it walk without noise, and look at it after each wait.
 
-    Returns
-    -------
-    Dataset
-        Over ``cell``: ``overlap`` in the window σ/``chi`` and ``msd`` of the ``walk`` and of :data:`KINDS`, (source,
-        waiting, time); over ``waiting`` ``gradient_norm`` and ``drift_norm``, the cosines ``cos_drift`` of the gradient
-        with the drift and ``cos_way`` of the way down it with the way to the last record; over (set, waiting), of
-        :data:`SETS`, ``pairs``, the ``rank`` of their normals' span, and the shares of the squared gradient and of the
-        squared way in it; ``path`` (step, axis) of the first look, along the drift and along what the gradient has
-        beside it; data ``loss`` and ``error`` at the first wait; ``n_weights``; ``diverged``.
+    Over ``cell``: ``overlap`` in the window σ/``chi`` and ``msd`` of the ``walk`` and of :data:`KINDS`, (source,
+    waiting, time); over ``waiting`` ``gradient_norm`` and ``drift_norm``, the cosines ``cos_drift`` of the gradient
+    with the drift and ``cos_way`` of the way down it with the way to the last record; over (set, waiting), of
+    :data:`SETS`, ``pairs``, the ``rank`` of their normals' span, and the shares of the squared gradient and of the
+    squared way in it; ``path`` (step, axis) of the first look, along the drift and along what the gradient has beside
+    it; data ``loss`` and ``error`` at the first wait; ``n_weights``; ``diverged``.
     """
     loaded, rows = binary(**data), []
     dynamics = Dynamics(width=width, regularisation=regularisation, softplus=softplus, learning_rate=RATE)

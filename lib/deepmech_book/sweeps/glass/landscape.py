@@ -59,8 +59,6 @@ def survey(
 ) -> xr.Dataset:
     """Measure one landscape per cell (``system``, ``seed``).
 
-    Parameters
-    ----------
     networks : phase -> its data, width, regularisation and preparation.
     temperatures : of every system's walk; of networks, as the paper counts them.
     kicks : lengths, in units of the landscape's own scale.
@@ -70,19 +68,16 @@ def survey(
     directions : kicks of each length.
     images, relaxing : points of a path, and steps in which it relaxes.
 
-    Returns
-    -------
-    Dataset
-        Over ``cell``: ``slice`` (u, v), energies over the plane of three quenched places, around their middle and above
-        the lowest value; ``places`` (point, axis) where they lie, ``half_width`` the length of one unit of u and v;
-        ``wide`` (u, v), the same around the first place, with :data:`WIDE` for unit; ``hop`` (leg), distance between
-        one quenched place and the next; ``strays`` (kick, direction), how far apart the quenches of a kicked and of the
-        same unkicked walker end, over the kick; ``sunk`` (calls), distance that a descent has gone, and ``sinking``,
-        its energy above the last; ``curvature`` (probability), quantiles over the largest, ``roundness`` and ``flat``
-        (share below a millionth of the largest, rigid motions left out); ``near`` and ``far`` (path, place), energies
-        to the place farthest on the walk and to another seed's, above the higher end; ``near_distance``,
-        ``far_distance``; ``gained``, energy of the unprepared state above the first place; ``unit``, ``n_coordinates``;
-        ``left_out``, networks that diverged in their preparation and were replaced.
+    Over ``cell``: ``slice`` (u, v), energies over the plane of three quenched places, around their middle and above the
+    lowest value; ``places`` (point, axis) where they lie, ``half_width`` the length of one unit of u and v; ``wide``
+    (u, v), the same around the first place, with :data:`WIDE` for unit; ``hop`` (leg), distance between one quenched
+    place and the next; ``strays`` (kick, direction), how far apart the quenches of a kicked and of the same unkicked
+    walker end, over the kick; ``sunk`` (calls), distance that a descent has gone, and ``sinking``, its energy above the
+    last; ``curvature`` (probability), quantiles over the largest, ``roundness`` and ``flat`` (share below a millionth
+    of the largest, rigid motions left out); ``near`` and ``far`` (path, place), energies to the place farthest on the
+    walk and to another seed's, above the higher end; ``near_distance``, ``far_distance``; ``gained``, energy of the
+    unprepared state above the first place; ``unit``, ``n_coordinates``; ``left_out``, networks that diverged in their
+    preparation and were replaced.
     """
 
     def one(cell: dict[str, Any]) -> dict[str, Any]:
