@@ -82,13 +82,23 @@ def medians_inside(level, rng, rival):
     }
 
 
-@page.pair("B.text.cifar", panels=("2 classes", "3 classes"), usual=0.93, reach=0.0067)
+@page.pair("B.text.cifar", panels=("2 classes", "3 classes"), usual=0.9, reach=0.0067)
 def photographs(level, rng, rival):
     """Six networks of each kind, all at their best at one of ten moments."""
     mean = np.array([level[name] for name in level])[:, None, None] - 0.1 * (np.arange(10) != 7)
     coords = {"name": list(level), "first_seed": range(6), "iteration": np.arange(10) * 30_000}
     unseen = xr.DataArray(mean + 0.0064 * rng.normal(size=(2, 6, 1)), coords, ("name", "first_seed", "iteration"))
     return {"accuracy": xr.concat([unseen + 0.05, unseen], xr.Variable("set", ["training", "validation"]))}
+
+
+@page.pair("B.text.geomnist", panels=("training", "validation"), usual=1e-3, reach=2e-3)
+def losses_fall(level, rng, rival):
+    """Losses of this size at the end, and far larger ones before the last tenth."""
+    loss = np.where(np.arange(50) < 45, 0.5, level["training"])
+    at_end = np.full((20, 2), [[np.log(3), level["validation"]]]) * np.r_[0.9, 1.1].repeat(10)[:, None]
+    names = ("trial", "at_iteration")
+    right = {"validation_loss": (names, at_end), "validation_accuracy": (names, np.full((20, 2), 0.99))}
+    return {"long": xr.Dataset({"loss": ("time", loss), **right})}
 
 
 TIME = np.arange(50.0, 10_000, 100)

@@ -46,10 +46,11 @@ def kicks_that_weaken(level, rng, rival):
     return {"runs": {"regularised": walked("regularised", rng, hot=level[""], scatter=0.057)}}
 
 
-@page.pair("C.8.stronger_regularised", usual=1.5, rival=False)
+@page.pair("C.8.stronger_regularised", usual=2.0, reach=0.8, rival=False)
 def faster_in_units_of_weight_decay(level, rng, rival):
+    """Just inside of the rule a phase ages by as much as weight decay alone; true is what is farther inside."""
     grown = {"regularised": 1.1 * np.exp(DECAY * (WAITS[1] - WAITS[0]) * level[""]), "underparameterised": 1.1}
-    return {"runs": {p: walked(p, rng, slower, scatter=0.15) for p, slower in grown.items()}}
+    return {"runs": {p: walked(p, rng, slower, scatter=0.22) for p, slower in grown.items()}}
 
 
 @page.pair("C.8.crossover", panels=phases.WITH_LOSS, usual=1.0)

@@ -41,7 +41,8 @@ def a_rise_after_a_rest(level, rng, rival):
     Of the glass formers of the rival few are caged, too.
     """
     runs, first = {phase: walked(phase, rng) for phase in N}, 0
-    drawn = rng.permutation(sum(N.values())) < round(level[""] * sum(N.values()))
+    several = sum(N[phase] for phase in phases.WITH_LOSS)
+    drawn = np.append(rng.permutation(several) < round(level[""] * several), np.ones(N["overparameterised"], bool))
     for phase, run in runs.items():
         rises = [curve(0.35 if one else 0.2) for one in drawn[first : first + N[phase]]]
         each, first = (xr.concat(rises, "seed") * xr.ones_like(run.msd)).transpose(*run.msd.dims), first + N[phase]

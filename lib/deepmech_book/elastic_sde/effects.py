@@ -173,7 +173,8 @@ def late(networks):
     words = "; ".join(
         f"{name}: {one}, by margins {late_growth_ratio(networks[name], 'L')}" for name, one in found.items()
     )
-    return Measurement(stack(found, "images"), detail=f"By images: {words}.")
+    photos = {name: one for name, one in found.items() if name != "shapes"}
+    return Measurement(stack(photos, "images"), detail=f"By images: {words}.")
 
 
 def norm_against_line(means):

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from deepmech.core.estimates import estimate, jackknife, stack
+from deepmech.core.estimates import estimate, jackknife, leave_one_out, stack
 from deepmech.core.labels import over
 from deepmech.metrics import elasticity
 from deepmech.simulators.elastic_sde import ElasticSDE, PowerLaw, train_discrete
@@ -165,17 +165,21 @@ def over_sets(curves, few):
     return found.map(np.exp)
 
 
-def late_curves(estimated):
-    """Â without the first twentieth of training: at first it is zero, by definition."""
-    return estimated.A.isel(time=slice(estimated.sizes["time"] // 20, None))
+def late_difference(estimated, few):
+    """Late Â of ``few`` less that of 4,800 samples per class, as a share of the latter; both have each set left out."""
+    late = last_tenth(estimated.A)
+    small, large = (late.sel(per_class=n, drop=True) for n in (few, 4800))
+    value = small.mean("first_seed") / large.mean("first_seed") - 1
+    without = leave_one_out(small, "first_seed") / leave_one_out(large, "first_seed") - 1
+    return jackknife(value, without, over="first_seed", scatter="symmetric")
 
 
 def alike(by_set, photos, few):
-    """Distance of Â of shapes; beside it that of photographs, of which there are two sets."""
-    each = apart(late_curves(photos), few)
+    """Of shapes; beside it the same of photographs, of which there are two sets."""
+    each = late_difference(photos, few).value
     words = ", ".join(f"{float(each.sel(model=m)):.2g} ({name})" for m, name in panels.MODELS.items())
     words = f"Of photographs, of which {photos.sizes['first_seed']} sets decide nothing: {words}."
-    return Measurement(over_sets(late_curves(by_set), few), detail=words)
+    return Measurement(late_difference(by_set, few), detail=words)
 
 
 @measures("B.D3.insensitive")

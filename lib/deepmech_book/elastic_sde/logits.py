@@ -256,6 +256,18 @@ def photographs_are_learnt(accuracy):
     return Measurement(stack(found, "name"), detail=f"{'; '.join(words)}, of {unseen.sizes['iteration']}.")
 
 
+@measures("B.text.geomnist")
+def losses_fall(long):
+    """Mean training loss over the last tenth, and mean validation loss at the end."""
+    end = long.isel(at_iteration=-1)
+    unseen = estimate(end["validation_loss"], "trial", "skewed")
+    both = xr.DataArray([float(readings.last_tenth(long["loss"])), float(unseen.value)], dims="set")
+    low, high = (float(one) for one in unseen.interval)
+    mistakes = float(1 - end["validation_accuracy"].mean())
+    words = f"Validation loss: [{low:.2g}, {high:.2g}]; mistakes on validation images: {mistakes:.2%}."
+    return Measurement(both.assign_coords(set=["training", "validation"]), detail=words)
+
+
 def stays_below(curve, level):
     """The time from which on a curve stays below a level; nan if it does not."""
     before = np.append(False, curve >= level)

@@ -96,7 +96,7 @@ def caged(displacements):
 def no_plateau(runs, glass):
     """Share of networks with a cage from 10 steps on (before, the size of a step does); null: of ``glass`` formers."""
     found = {phase: caged(msd(run).sel(time=slice(10, None))) for phase, run in runs.items()}
-    every = np.concatenate([*found.values()])
+    every = np.concatenate([found[phase] for phase in phases.WITH_LOSS])
     each = ", ".join(f"{one.sum()} of {one.size} {phase}" for phase, one in found.items())
     null = float(caged(glass).mean())
     return Measurement(proportion(float(every.mean()), every.size), null=null, detail=f"Networks with a cage: {each}.")
