@@ -105,7 +105,7 @@ def test_intervals_cover_the_populations_separation():
     """
     found, draws = result(experiment("coverage")), 1000
     mean = found.mean("block")
-    light = [name for name in coverage.POPULATIONS if "heavy" not in name]
+    light = [name for name in coverage.POPULATIONS if "tails" not in name]
     plain, debiased = (mean["covered"].sel(estimate=form, drop=True) for form in coverage.FORMS)
     assert debiased.sel(population=light).min() > 0.95 - 3 * np.sqrt(0.95 * 0.05 / draws)
     assert (plain <= debiased).all() and plain.min() == 0

@@ -226,7 +226,7 @@ def test_random_numbers_of_a_module_s_own_are_refused(kind, n):
 def test_what_cannot_be_trained_is_named():
     data = clusters(20, 6, 3)
     lstm = partial(nn.Sequential, nn.Unflatten(1, (3, 2)), nn.LSTM(2, 3, batch_first=True))
-    with pytest.raises(ValueError, match=r"Sequential returns tuple for 4 samples: must be \(samples, outputs\)"):
+    with pytest.raises(ValueError, match=r"Sequential returns \(4, 3, 3\) for 4 samples: must be \(samples, outputs\)"):
         engine([Member(own(lstm), DOUBLE, 0)], data)
     branch = partial(Functional, lambda x, training: x if x.sum() > 0 else -x)
     members = [Member(own(branch), replace(DOUBLE, batch_size=10), s) for s in (0, 1)]

@@ -263,7 +263,7 @@ def decorrelation_times(overlap: xr.DataArray, level: float = 0.9) -> xr.Dataset
     found = {"tau": mean.time, "low": low, "high": high, "least": mean.least}
     found |= {"without": np.moveaxis(others.time, 0, -1), "least_without": np.moveaxis(others.least, 0, -1)}
     coords = {d: overlap[d] for d in [*outer, "seed"] if d in overlap.coords}
-    data = {k: ([*outer, "seed"][: v.ndim], v) for k, v in found.items()} | {
+    data = {k: ([*outer, "seed"][: np.ndim(v)], v) for k, v in found.items()} | {
         "state": (outer, np.asarray(mean.state, object))
     }
     return xr.Dataset(data, coords)
