@@ -63,7 +63,7 @@ def test_markup_is_shown_and_not_obeyed(html):
     assert said in words(gallery.select_one(".dm-thumb"))
     assert gallery.select_one(".dm-thumb img")["alt"] == NASTY
     (row,) = [r for r in soup(html, "generated/status.html").select("tbody tr") if "what" in r.text]
-    assert len(row.select("td")) == 5 and words(row.select("td")[4].code) == f"what = {NASTY}"
+    assert len(row.select("td")) == 6 and words(row.select("td")[4].code) == f"what = {NASTY}"
     for other in ("intro.html", "search.html", "genindex.html"):
         soup(html, other)
 
