@@ -19,6 +19,12 @@ class _NoCache:
         self._cache_file = types.SimpleNamespace()
 
 
+def _never_compiled(function: Any) -> Any:
+    """The function itself, with the method that numba's have."""
+    function.compile = function
+    return function
+
+
 def install(always: bool = False) -> bool:
     """Put stand-ins in numba's place if it is missing (or ``always``); returns whether that was so."""
     if isinstance(sys.modules.get("numba"), _Anything):
@@ -36,7 +42,7 @@ def install(always: bool = False) -> bool:
         if above:
             setattr(sys.modules[above], last, sys.modules[name])
     numba: Any = sys.modules["numba"]
-    numba.njit = lambda *found, **options: found[0] if found else (lambda function: function)
+    numba.njit = lambda *found, **options: _never_compiled(found[0]) if found else _never_compiled
     numba.prange = range
     sys.modules["numba.core.caching"].FunctionCache = _NoCache  # type: ignore[attr-defined]
     sys.modules["numba.extending"].intrinsic = lambda *found, **how: found[0] if found else (lambda function: function)  # type: ignore[attr-defined]

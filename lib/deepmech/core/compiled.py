@@ -59,8 +59,7 @@ def njit(**options: Any) -> Callable[[F], F]:
 
     def compiled(function: F) -> Any:
         dispatcher = numba.njit(**{**options, "cache": False})(function)
-        if hasattr(dispatcher, "compile"):  # what numba makes; not what stands in for it where there is no numba
-            dispatcher.compile = _without_collector(dispatcher.compile)
+        dispatcher.compile = _without_collector(dispatcher.compile)
         if options.get("cache") and Path(function.__code__.co_filename).is_file():
             dispatcher._cache = _Cache(function)
         return dispatcher
