@@ -47,6 +47,10 @@ def test_a_forecast_of_networks_of_the_book_tells_a_walk_better_than_a_free_one_
         run(like, tmp_path / "walks", progress=False),
         run(forecasts.forecasts(like), tmp_path / "said", progress=False),
     )
-    errors = forecast.distances(real, said).mean("seed")
-    assert errors.sel(kind="forecast") < 0.15
-    assert errors.sel(kind="forecast") < 0.5 * errors.sel(kind="free walk")
+    errors = forecast.curve_errors(real, said, walks.PAPER_WINDOW).mean("seed").isel(waiting=0)
+    assert errors.sel(kind="parabola").max() < 0.15
+    assert errors.sel(kind="parabola").mean() < 0.5 * errors.sel(kind="free walk").mean()
+    still = {"kind": "walk at T = 0", "temperature": 0.0}
+    assert errors.sel(still) == 0, "a walk without noise foretells itself"
+    alone = said.overlap.sel(kind=["weight decay", "free walk"])
+    assert (alone.isel(kind=0) == alone.isel(kind=1)).all(), "there is no weight decay"

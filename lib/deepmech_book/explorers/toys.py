@@ -115,7 +115,7 @@ def leaving(run: xr.Dataset) -> dict[str, Any]:
 
 def foretold(walked: xr.Dataset, said: xr.Dataset) -> dict[str, Any]:
     """A temperature: overlaps as walked, as foretold from one look before, and of free walks."""
-    runs = {"as walked": walked, "foretold": said.sel(kind="forecast"), "free walk": said.sel(kind="free walk")}
+    runs = {"as walked": walked, "foretold": said.sel(kind="parabola"), "free walk": said.sel(kind="free walk")}
     means = {name: phases.overlaps(one.sortby("temperature")).mean("seed").dropna("time") for name, one in runs.items()}
     end, at = (means["as walked"][name].values for name in ("time", "temperature"))
     says = [

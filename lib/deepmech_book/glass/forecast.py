@@ -3,9 +3,6 @@
 ``walked`` and ``foretold`` are walks and their forecasts by phase, of the sweeps of ``sweeps.glass.forecasts``.
 """
 
-from dataclasses import replace
-from itertools import product
-
 import numpy as np
 import pandas as pd
 import xarray as xr
@@ -13,13 +10,13 @@ import xarray as xr
 from deepmech.core.estimates import Estimate, estimate, leave_one_out, stack
 from deepmech.core.random import Stream
 from deepmech.metrics.relaxation import decorrelation_time
-from deepmech.simulators.harmonic import Displacement, QuadraticLandscape
 from deepmech_book.claims import functions, registry
 from deepmech_book.claims.display import short
 from deepmech_book.claims.functions import Measurement, measures
 from deepmech_book.claims.nulls import beside
 from deepmech_book.glass import ageing, phases, regimes
-from deepmech_book.sweeps.glass.walks import FINE_WINDOW, PAPER_WINDOW, RATE, diffusion
+from deepmech_book.sweeps.glass.forecasts import KINDS
+from deepmech_book.sweeps.glass.walks import FINE_WINDOW, PAPER_WINDOW
 
 OF_WALKS = (
     "C.2.hot_is_free", "C.2.cold_is_faster", "C.3.hot_slope", "C.3.cold_flat", "C.3.one_step", "C.4.collapse",
@@ -27,29 +24,43 @@ OF_WALKS = (
     "C.7.cold_is_not", "C.8.ages", "C.8.hot_does_not", "C.8.stronger_regularised", "C.8.crossover",
 )  # fmt: skip
 """The paper's claims on walks of networks with loss that these records can decide."""
-COLUMNS = {"parabola": "forecast", "slide": "without curvature", "free walk": "free walk"}
-"""What is judged beside walks by the same functions, and the kind of forecast that it is."""
-NULLS = ("free walk", "weight decay alone", "without curvature", "without drift", "forecast")
-"""Kinds of forecast by what they know: nothing, weight decay, drift, curvature, both."""
+COLUMNS = ("parabola", "slide", "free walk")
+"""Kinds of forecast that are judged beside walks by the same functions."""
 
 
 # --- how far forecasts of one phase are off
 
 
-def curve_errors(run, said):
+def learnt(run):
+    """Of the walks of a phase the networks that count: they learnt as much as the paper's and did not diverge."""
+    loss = run.loss_waited.isel(waiting=0, drop=True).min("temperature")
+    return run.isel(seed=np.flatnonzero(~run.diverged.any("temperature") & (loss < phases.LEARNT_MOST)))
+
+
+def regimes_of(run, window=FINE_WINDOW):
+    """Temperatures at the crossover, and cold ones, by the time of a free walk over that of the landscape alone."""
+    table = phases.times(run, window)
+    rest = min(regimes.time_at_rest(table), float(phases.overlaps(run, window).time[-1]))
+    slower = table.free / rest
+    found = {"crossover": (slower >= 0.1) & (slower <= 10), "cold": slower > 10}
+    return {name: run.temperature.values[there.values] for name, there in found.items() if there.any()}
+
+
+def curve_errors(run, said, window=FINE_WINDOW):
     """Largest distance of each overlap from that of every kind of forecast, and from the mean of other networks."""
     others = leave_one_out(run.overlap, "seed").expand_dims(kind=["other networks"])
     both = xr.concat([said.overlap, others], "kind", join="inner", coords="minimal", compat="override")
-    return abs(run.overlap - both).isel(chi=PAPER_WINDOW, drop=True).max("time")
+    return abs(run.overlap - both).isel(chi=window, drop=True).max("time")
 
 
-def distances(run, said):
-    """:func:`curve_errors`, mean over temperatures and waits."""
-    return curve_errors(run, said).mean(["temperature", "waiting"])
+def distances(run, said, *names):
+    """:func:`curve_errors`, mean over waits and over the temperatures of the regimes that are named."""
+    at = np.concatenate([regimes_of(run).get(name, []) for name in names])
+    return curve_errors(run, said).sel(temperature=at).mean(["temperature", "waiting"])
 
 
 def time_errors(run, said):
-    """Size of log₁₀ of foretold by walked τ₉₀, (kind, seed): median over temperatures and waits.
+    """Size of log₁₀ of foretold by walked τ₉₀ in the finest window, (kind, seed): mean over temperatures and waits.
 
     A forecast is read as long as the walk's record is. Where only one of the two crosses within the record, the
     record's end stands for the other; where neither does, both agree that nothing happens: the pair is left out.
@@ -58,23 +69,34 @@ def time_errors(run, said):
     def crossing(curves):
         return decorrelation_time(real.time.values, curves).time
 
-    real, forecast = (one.overlap.isel(chi=PAPER_WINDOW, drop=True) for one in (run, said))
+    real, forecast = (one.overlap.isel(chi=FINE_WINDOW, drop=True) for one in (run, said))
     end = real.time.where(np.isfinite(real)).max("time")
     walked, foretold = (
         xr.apply_ufunc(crossing, one, input_core_dims=[["time"]]) for one in (real, forecast.where(np.isfinite(real)))
     )
     off = abs(np.log10(foretold.fillna(end) / walked.fillna(end)))
-    return off.where(np.isfinite(walked) | np.isfinite(foretold)).median(["temperature", "waiting"])
+    return off.where(np.isfinite(walked) | np.isfinite(foretold)).mean(["temperature", "waiting"])
 
 
-def alpha_errors(run, said, warmest=1e-3):
+def displacement_errors(run, said):
+    """Size of the logarithm of foretold by walked mean squared displacements where records end, (kind, seed).
+
+    A mean over waits and cold temperatures.
+    """
+    last = np.isfinite(run.msd) & ~np.isfinite(run.msd.shift(time=-1))
+    cold = run.temperature.isin(regimes_of(run).get("cold", []))
+    return abs(np.log((said.msd / run.msd).where(last & cold))).mean(["time", "temperature", "waiting"])
+
+
+def alpha_errors(run, said):
     """log₂ of foretold by walked α₂ where records end, (kind, seed): median over waits and cold temperatures.
 
     Kinds are those of forecasts, and layers of different mobility, each Gaussian.
     """
     foretold = xr.concat([said.alpha, run.alpha_mixture.expand_dims(kind=["layers"])], "kind", join="inner")
     last = np.isfinite(run.alpha) & ~np.isfinite(run.alpha.shift(time=-1))
-    known = last & (run.temperature <= warmest) & (foretold > 0) & (run.alpha > 0)
+    cold = run.temperature.isin(regimes_of(run).get("cold", []))
+    known = last & cold & (foretold > 0) & (run.alpha > 0)
     return np.log2((foretold / run.alpha).where(known)).median(["time", "temperature", "waiting"])
 
 
@@ -95,44 +117,12 @@ def table_of_errors(walked, foretold):
     """
     columns, names = {}, {PAPER_WINDOW: "paper's window", FINE_WINDOW: "finest window"}
     for phase, run in walked.items():
-        said = foretold[phase].overlap.sel(seed=run.seed)
-        known = xr.concat([said, of_decay_alone(run, said)], "kind", coords="minimal", compat="override")
         for window, name in names.items():
-            only = [one.isel(chi=[window] * (PAPER_WINDOW + 1)) for one in (run, known.to_dataset(name="overlap"))]
-            errors, floor = curve_errors(*only), sampling_floor(run, window)
+            errors, floor = curve_errors(run, foretold[phase], window), sampling_floor(run, window)
             for regime, at in regimes_of(run, window).items():
-                means = [float(errors.sel(kind=kind, temperature=at).mean()) for kind in NULLS]
+                means = [float(errors.sel(kind=kind, temperature=at).mean()) for kind in (*KINDS, "other networks")]
                 columns[phase, name, regime] = [*means, float(floor.sel(temperature=at).mean())]
-    return pd.DataFrame(columns, [*NULLS, "sampling alone"]).rename_axis("foretold by").T
-
-
-def of_decay_alone(run, said):
-    """Overlaps ``said`` of weights that only shrink and are kicked, from where they are after the first wait."""
-    decay, free = phases.weight_decay(run), said.sel(kind=["free walk"])
-    found = free.assign_coords(kind=["weight decay alone"]).copy(deep=True)
-    if decay == 0:
-        return found
-    rested = phases.waited_weights(run).sel(temperature=phases.coldest(run), seed=said.seed)
-    rested, waits = rested.astype(float), said.waiting.values
-    well = QuadraticLandscape.around(np.array([decay]), np.array([[decay]]))  # that of a weight of 1
-    for t, wait in product(said.temperature.values, waits):
-        one = well.displacement(said.time, learning_rate=RATE, diffusion=diffusion(t), waited=wait, since=waits[0])
-        for w in rested.transpose("seed", "weight"):
-            moved = Displacement(one.mean * w.values, one.variance + 0 * w.values)
-            for window in (PAPER_WINDOW, FINE_WINDOW):
-                chi = said.chi.values[window]
-                at = {"kind": "weight decay alone", "seed": w.seed, "temperature": t, "waiting": wait, "chi": chi}
-                found.loc[at] = moved.overlap(float(w.std()) / chi)
-    return found
-
-
-def regimes_of(run, window):
-    """Temperatures at the crossover, and cold ones, by the time of a free walk over that of the landscape alone."""
-    table = phases.times(run, window)
-    rest = min(regimes.time_at_rest(table), float(phases.overlaps(run, window).time[-1]))
-    slower = table.free / rest
-    found = {"crossover": (slower >= 0.1) & (slower <= 10), "cold": slower > 10}
-    return {name: run.temperature.values[there.values] for name, there in found.items() if there.any()}
+    return pd.DataFrame(columns, [*KINDS, "other networks", "sampling alone"]).rename_axis("foretold by").T
 
 
 def sampling_floor(run, window, draws=200):
@@ -147,9 +137,9 @@ def sampling_floor(run, window, draws=200):
     return last.copy(data=np.interp(last, gone.mean(0), largest))
 
 
-def in_their_place(walked, foretold):
+def in_their_place(walked, foretold, kind):
     """Walks whose overlaps, displacements and non-Gaussian parameters are those foretold, as long as their records."""
-    said = {p: one[["overlap", "msd", "alpha"]].sel(kind="forecast", drop=True) for p, one in foretold.items()}
+    said = {p: one[["overlap", "msd", "alpha"]].sel(kind=kind, drop=True) for p, one in foretold.items()}
     return {
         p: run.assign({n: one.where(np.isfinite(run[n])).transpose(*run[n].dims) for n, one in said[p].items()})
         for p, run in walked.items()
@@ -159,7 +149,7 @@ def in_their_place(walked, foretold):
 def left_over(walked, foretold):
     """What forecasts leave over, where coldest: by how much τ₉₀ grows up to the last wait after which the records of
     both see it, and how far mean squared displacements are foretold too large where records end."""
-    rows, theirs = {}, in_their_place(walked, foretold)
+    rows, theirs = {}, in_their_place(walked, foretold, "parabola")
     at, said = ageing.at_judged(walked), ageing.at_judged(theirs)
     for phase, run in walked.items():
         seen = np.union1d(0, np.flatnonzero(np.isfinite(at[phase].tau) & np.isfinite(said[phase].tau)))
@@ -180,9 +170,7 @@ def of_forecasts(walked, foretold, glass):
     """
     nulls = {"C.3.one_step": glass.overlap, "C.5.no_plateau": glass.msd}
     each = {"walks": walked}
-    for what, kind in COLUMNS.items():
-        only = {p: one.sel(kind=[kind]).assign_coords(kind=["forecast"]) for p, one in foretold.items()}
-        each[what] = in_their_place(walked, only)
+    each |= {kind: in_their_place(walked, foretold, kind) for kind in COLUMNS}
     rows = {}
     for name in OF_WALKS:
         one, of_one_phase = registry.claim(name), name in ("C.2.cold_is_faster", "C.4.master_power")
@@ -217,33 +205,43 @@ def most_apart(measured):
 # --- claims
 
 
-def judged(walked, foretold, score, rival):
-    """Mean over networks of the forecast's score by phase, beside that of another kind of forecast."""
-    each = {p: score(run, foretold[p]) for p, run in walked.items()}
-    kinds = [{p: one.sel(kind=kind, drop=True) for p, one in each.items()} for kind in ("forecast", rival)]
+def judged(walked, foretold, score, rival, *names):
+    """Mean over networks of the parabola's score by phase, beside that of another kind of forecast."""
+    each = {p: score(run, foretold[p], *names) for p, run in walked.items()}
+    kinds = [{p: one.sel(kind=kind, drop=True) for p, one in each.items()} for kind in ("parabola", rival)]
     return Measurement(stack({p: beside(kinds[0][p], kinds[1][p], "seed") for p in each}, "phase"))
 
 
 @measures("C.3.forecast.curves")
 def curves(walked, foretold):
-    """Distance of overlaps from the forecast's; the null: from those of free walks with the same noise."""
-    each = left_over(walked, foretold).items()
-    words = " ".join(f"{p.capitalize()}: {', '.join(f'{what} {n}' for what, n in one.items())}." for p, one in each)
-    return replace(judged(walked, foretold, distances, "free walk"), detail=f"Left over where coldest. {words}")
+    """Distance of overlaps from the parabola's at the crossover; the null: from a walk at T = 0 that diffuses, too."""
+    return judged(walked, foretold, distances, "walk at T = 0", "crossover")
+
+
+@measures("C.3.forecast.cold")
+def cold(walked, foretold):
+    """Distance of overlaps from the parabola's where cold; the null: from a slide in the well of weight decay."""
+    return judged(walked, foretold, distances, "slide in weight decay", "cold")
 
 
 @measures("C.3.forecast.others")
 def others(walked, foretold):
-    """Distance of overlaps from the forecast's less that from the mean of other networks."""
-    each = {p: distances(run, foretold[p]) for p, run in walked.items()}
-    less = {p: one.sel(kind="forecast") - one.sel(kind="other networks") for p, one in each.items()}
+    """Distance of overlaps from the parabola's less that from the mean of other networks, crossover and cold."""
+    each = {p: distances(run, foretold[p], "crossover", "cold") for p, run in walked.items()}
+    less = {p: one.sel(kind="parabola") - one.sel(kind="other networks") for p, one in each.items()}
     return Measurement(stack({p: estimate(one, "seed", "symmetric") for p, one in less.items()}, "phase"))
 
 
 @measures("C.3.forecast.times")
 def times(walked, foretold):
-    """Size of log₁₀ of foretold by walked times; the null: of times of free walks."""
-    return judged(walked, foretold, time_errors, "free walk")
+    """Size of log₁₀ of foretold by walked times; the null: of times of a slide in the well of weight decay."""
+    return judged(walked, foretold, time_errors, "slide in weight decay")
+
+
+@measures("C.3.forecast.displacement")
+def displacement(walked, foretold):
+    """Size of ln of foretold by walked displacements; the null: of a slide in the well of weight decay."""
+    return judged(walked, foretold, displacement_errors, "slide in weight decay")
 
 
 @measures("C.3.forecast.alpha")

@@ -11,28 +11,46 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core.labels import over
-from deepmech.simulators.harmonic import QuadraticLandscape
+from deepmech.simulators.harmonic import Displacement, QuadraticLandscape
 from deepmech.sweeps import Sweep, to_records
 from deepmech.trainers.engines.compiled.langevin import layer_sizes
 from deepmech.trainers.langevin import Dynamics
 from deepmech_book.sweeps.glass.data import binary
-from deepmech_book.sweeps.glass.hinge_loss import HingeLoss
-from deepmech_book.sweeps.glass.walks import RATE, diffusion, in_single_precision, standard, weights_at
+from deepmech_book.sweeps.glass.walks import RATE, WHITENED, diffusion, in_single_precision, standard, weights_at
 from deepmech_book.sweeps.policy import verification_policy
 
 LOOK = 100
-"""Steps without noise over which the drift is measured. ReLU networks rest in kinks of their loss, between slopes that
-cancel: the gradient at a point is thirty times the drift."""
+"""Steps without noise over which the drift is measured: at a point networks of ReLU show the force of their kinks."""
 FRESH = {"regularised": range(100, 109), "underparameterised": range(100, 112)}
-"""Seeds that no walk of the book had when the forecast was frozen: of the first twelve, those whose networks learn.
-Seeds 109 to 111 of the regularised phase fall to the origin; 112 to 123 are frozen, too, and have not been walked."""
-KINDS = ("forecast", "without drift", "without curvature", "gradient at a point", "free walk")
+"""Seeds of walks like the book's own, which count beside them on other pages (:func:`.phases.every`)."""
+LEARNING = range(330, 336)
+"""Seeds of the networks on which forecasts are judged; no network of the book had them when rules were frozen."""
+TEMPERATURES = {
+    "regularised": (0.01, 1e-4, 1e-5, 1e-6, 0.0),
+    "underparameterised": (0.1, 1e-3, 1e-4, 1e-5, 0.0),
+}
+"""Theirs on MNIST: one that is hot; in the finest window two at the crossover, and two cold ones."""
+KINDS = (
+    "free walk", "weight decay", "slide", "slide in weight decay", "walk at T = 0", "parabola",
+)  # fmt: skip
+"""What foretells, by how much it knows. The first five have no curvature but weight decay's; the fifth adds free
+diffusion to a walk without noise, which has then been walked and not foretold."""
 
 
 def fresh(phase: str, dataset: str = "mnist") -> Sweep:
-    """The walks of a phase with seeds of their own (:data:`FRESH`), on which forecasts are judged."""
+    """The walks of a phase with seeds of their own (:data:`FRESH`)."""
     like = standard(phase, dataset)
     return replace(like, name=f"{like.name}-fresh", cells={**like.cells, "seed": over("seed", list(FRESH[phase]))})
+
+
+def learning(phase: str, dataset: str = "mnist") -> Sweep:
+    """Walks of networks that learn as much as the paper's, on which forecasts are judged (:data:`LEARNING`)."""
+    on_mnist = {
+        "n_data": 16_000, "whiten": True, "preparation": WHITENED[phase], "temperatures": TEMPERATURES[phase],
+        "steps": 20_000, "waiting": (5000, 10_000),
+    }  # fmt: skip
+    like = standard(phase, dataset, **(on_mnist if dataset == "mnist" else {}))
+    return replace(like, name=f"{like.name}-learning", cells={**like.cells, "seed": over("seed", list(LEARNING))})
 
 
 def forecasts(like: Sweep) -> Sweep:
@@ -106,37 +124,50 @@ def forecast_cells(
     loaded = binary(**data)
     sizes = layer_sizes(loaded.x_train.shape[1], width, 6)
     dynamics = [Dynamics(width=width, regularisation=regularisation, learning_rate=RATE)]
-    rows = []
+    end, rows = waiting[0] + times[-1], []
+    seen = {wait + t for wait in waiting for t in (0, *times)} | {waiting[0] + look}
+    stops = sorted(stop for stop in seen if stop <= end)
     for cell in to_records(cells):
-        rest, later = weights_at(int(cell["seed"]), loaded, dynamics, preparation, [waiting[0], waiting[0] + look])[0]
-        rows.append(_row(rest, later, sizes, loaded, regularisation, chi, waiting, times, temperatures, look))
+        path = weights_at(int(cell["seed"]), loaded, dynamics, preparation, stops)[0]
+        at = dict(zip(stops, path, strict=True))
+        curvature = gauss_newton(at[waiting[0]], sizes, loaded.x_train, loaded.y_train, regularisation)
+        rows.append(_row(at, curvature, regularisation, chi, waiting, times, temperatures, look))
     output = xr.concat(rows, cells.cell)
     output = output.assign(diverged=~np.isfinite(output.window).all("chi"))
     return in_single_precision(output)
 
 
 def _row(
-    rest: np.ndarray, later: np.ndarray, sizes: Sequence[int], data: Any, decay: float, chi: list[float],
-    waiting: list[int], times: list[int], temperatures: list[float], look: int,
+    at: dict[int, np.ndarray], curvature: np.ndarray, decay: float, chi: list[float], waiting: list[int],
+    times: list[int], temperatures: list[float], look: int,
 ) -> xr.Dataset:  # fmt: skip
-    """All forecasts of one network from its weights before and after the look."""
-    point = HingeLoss(sizes, data.x_train, data.y_train, decay).gradient(rest)
-    drift = (rest - later) / (RATE * look)
-    curvature = gauss_newton(rest, sizes, data.x_train, data.y_train, decay)
-    nothing = np.zeros_like(drift)
-    bowl = QuadraticLandscape.around(drift, curvature)
-    flat = QuadraticLandscape(drift, nothing, np.eye(len(drift)))
-    at_point = replace(bowl, slope=bowl.modes.T @ point)
-    landscapes = (bowl, replace(bowl, slope=nothing), flat, at_point, replace(flat, slope=nothing))
+    """All forecasts of one network from its weights at the steps of a walk without noise."""
+    rest = at[waiting[0]]
+    drift, nothing, same = (rest - at[waiting[0] + look]) / (RATE * look), np.zeros_like(rest), np.eye(len(rest))
+    landscapes = {
+        "free walk": QuadraticLandscape(nothing, nothing, same),
+        "weight decay": QuadraticLandscape(decay * rest, nothing + decay, same),
+        "slide": QuadraticLandscape(drift, nothing, same),
+        "slide in weight decay": QuadraticLandscape(drift, nothing + decay, same),
+        "parabola": QuadraticLandscape.around(drift, curvature),
+    }
     windows = rest.std() / np.array(chi)
     shape = (len(KINDS), len(temperatures), len(waiting), len(times))
     overlap, msd, alpha = np.empty((*shape, len(chi))), np.empty(shape), np.empty(shape)
-    for k, landscape in enumerate(landscapes):
-        for i, temperature in enumerate(temperatures):
-            for j, wait in enumerate(waiting):
-                moved = landscape.displacement(
-                    np.array(times), learning_rate=RATE, diffusion=diffusion(temperature), waited=wait, since=waiting[0]
-                )
+    for i, temperature in enumerate(temperatures):
+        for j, wait in enumerate(waiting):
+            how: dict[str, Any] = {
+                "learning_rate": RATE,
+                "diffusion": diffusion(temperature),
+                "waited": wait,
+                "since": waiting[0],
+            }
+            each = {name: one.displacement(np.array(times), **how) for name, one in landscapes.items()}
+            unseen = nothing + np.nan
+            way = np.stack([at.get(wait + t, unseen) - at[wait] for t in times])
+            each["walk at T = 0"] = Displacement(way, each["free walk"].variance)
+            for k, kind in enumerate(KINDS):
+                moved = each[kind]
                 overlap[k, i, j] = np.stack([moved.overlap(window) for window in windows], -1)
                 msd[k, i, j], alpha[k, i, j] = moved.msd, moved.non_gaussian
     axes = ("kind", "temperature", "waiting", "time")
