@@ -75,13 +75,15 @@ def put_place(app: Any, doctree: nodes.document, name: str) -> None:
 
 
 def fold_setting_up(app: Any, doctree: nodes.document) -> None:
-    """The cells of parameters and the imports below them become one quiet line: a page begins with a picture."""
+    """The cells of parameters and the imports below them become one quiet line at the end: a page begins with a
+    picture."""
     cells = [c for c in doctree.findall(nodes.container) if c.get("nb_element") == "cell_code"]
     for cell in (c for c in cells if "tag_parameters" in c["classes"]):
         words = "Parameters"
-        while (below := cell.next_node(descend=False, siblings=True)) in cells and words == "Parameters":
+        while (below := cell.next_node(descend=False, siblings=True)) in cells:
             if "tag_injected-parameters" not in below["classes"]:  # what another profile sets
-                if not below.astext().startswith(("import ", "from ")) or "hide_mode" in below:
+                folded = "hide_mode" in below and len(below.children) == 1
+                if not folded and (words != "Parameters" or not below.astext().startswith(("import ", "from "))):
                     break
                 words = "Parameters and imports"
             source = below.children[0]
@@ -91,6 +93,9 @@ def fold_setting_up(app: Any, doctree: nodes.document) -> None:
                 below.parent.remove(below)
         cell.update_basic_atts({"classes": ["tag_hide-input"]})
         cell.attributes |= {"hide_mode": "input", "prompt_show": words, "prompt_hide": words}
+        if len(cell.children) == 1:  # it shows nothing
+            cell.parent.remove(cell)
+            next(iter(doctree.findall(nodes.title))).parent.append(cell)
 
 
 def show_markup(app: Any, doctree: nodes.document) -> None:
@@ -196,7 +201,7 @@ def setup(app: Any) -> dict[str, Any]:
     for event, hook in hooks.items():
         app.connect(event, hook)
     app.connect("env-get-updated", pointed_at, priority=900)  # once all numbers are given
-    for hook in (add_stamp, fold_setting_up, depend_on_path):
+    for hook in (fold_setting_up, add_stamp, depend_on_path):
         app.connect("doctree-read", hook)
     for hook in (gallery.put_beside, put_place):
         app.connect("doctree-resolved", hook)

@@ -129,7 +129,8 @@ class ExplorerSpec:
         text = self.words(state)
         data = json.dumps(state, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
         return Page(
-            f'<div class="deepmech-page" data-deepmech-{self.kind}><script type="application/json">{data}</script>'
+            f'<div class="deepmech-page{" full-width" * (self.kind != "toy")}" data-deepmech-{self.kind}>'
+            f'<script type="application/json">{data}</script>'
             f"<noscript><p>{html.escape(text)} It needs JavaScript.</p></noscript></div>\n"
             f"<style>\n{style(self.kind)}</style>\n"
             f'<script type="module">\n{bundle(self.kind)}</script>',
