@@ -111,7 +111,7 @@ def test_rows_of_a_family_keep_their_verdicts_and_count_by_themselves():
     text = board(peak, rises)
     assert counted(text)["Paper B", registry.AFTER] == ["1 + 0", "·", "·", "1 + 0", "·"]
     inside = text.partition('id="claim-B.3.peak"')[2]
-    assert 'rows: <span class="dm-verdict dm-fails" title="1 fails">✗ 1<' in inside.partition("</summary>")[0]
+    assert 'parts inside: <span class="dm-verdict dm-fails" title="1 fails">✗ 1<' in inside.partition("</summary>")[0]
     assert (
         inside.index('id="claim-B.3.rises"')
         < inside.index("</details></details>")

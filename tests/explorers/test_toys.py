@@ -71,6 +71,18 @@ def test_the_threshold_says_who_leads() -> None:
     assert "3 of 4" in told[0.065] and told[0.065].endswith("straight leads by 5.00 points.")
 
 
+def test_a_way_along_a_kink_turns_back_at_every_step_and_leads_as_far() -> None:
+    step, axes = np.arange(5), ["along the drift", "across it"]
+    ways = {"ReLU": [0, 0.75, 0, 0.75, 0], "softplus": [0, 0, 0, 0, 0]}
+    paths = {name: xr.DataArray([step, across], {"axis": axes, "step": step}) for name, across in ways.items()}
+    made = toys.sliding({name: path.transpose("step", "axis") for name, path in paths.items()})
+    assert made["curves"].notnull().sum("step").values.tolist() == [[n, n] for n in (2, 3, 4, 5)]
+    assert made["says"][-1] == (
+        "After 4 steps ReLU has turned back 3 times, and its path is 1.2 times its way; "
+        "softplus has turned back 0 times, and its path is 1.0 times its way."
+    )
+
+
 def test_a_slider_moves_through_the_array_by_keys_and_in_jupyter(visit: Any, jupyter: Any, tmp_path: Any) -> None:
     path = tmp_path / "toy.html"
     path.write_text(explorers.toy_page(**PICKED).document("toy"), encoding="utf-8")

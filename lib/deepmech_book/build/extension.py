@@ -74,6 +74,18 @@ def put_place(app: Any, doctree: nodes.document, name: str) -> None:
     title.parent.insert(title.parent.index(title) + 1, nodes.raw("", below, format="html"))
 
 
+def put_key(app: Any, doctree: nodes.document, name: str) -> None:
+    """Above the first card of a page: how to read one."""
+    cards = (raw for raw in doctree.findall(nodes.raw) if '<details class="dm-claim' in raw.astext())
+    if name.startswith("generated/") and (first := next(cards, None)) is not None:
+        reading = app.builder.get_relative_uri(name, "reading")
+        key = (
+            "On a card: what was measured, with its 95 % interval, and what the null gives, its simplest rival. ✓ holds, "
+            f'≈ but the null passes, too, ✗ fails, ? undecided. Unfold it for the rest (<a href="{reading}">more</a>).'
+        )
+        first.parent.insert(first.parent.index(first), nodes.raw("", f'<p class="dm-key">{key}</p>', format="html"))
+
+
 def fold_setting_up(app: Any, doctree: nodes.document) -> None:
     """The cells of parameters and the imports below them become one quiet line: a page begins with a picture."""
     cells = [c for c in doctree.findall(nodes.container) if c.get("nb_element") == "cell_code"]
@@ -198,6 +210,6 @@ def setup(app: Any) -> dict[str, Any]:
     app.connect("env-get-updated", pointed_at, priority=900)  # once all numbers are given
     for hook in (add_stamp, fold_setting_up, depend_on_path):
         app.connect("doctree-read", hook)
-    for hook in (gallery.put_beside, put_place):
+    for hook in (gallery.put_beside, put_place, put_key):
         app.connect("doctree-resolved", hook)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

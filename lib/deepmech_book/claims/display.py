@@ -71,21 +71,20 @@ def claim_line(
 
 def with_rows(line: str, rows: Iterable[str], records: Iterable[Record]) -> str:
     """The line of a claim with those of its rows inside, and the counts of their verdicts beside its statement."""
-    counts, number = (
-        f'<span class="dm-tally">rows: {verdict_counts(records)}</span>',
-        '</span> <span class="dm-number">',
-    )
-    return line.replace(number, f" {counts}{number}", 1).removesuffix("</details>") + "".join(rows) + "</details>"
+    counts, number = verdict_counts(records), '</span> <span class="dm-number">'
+    told = f' <span class="dm-tally">parts inside: {counts}</span>' if counts else ""
+    return line.replace(number, f"{told}{number}", 1).removesuffix("</details>") + "".join(rows) + "</details>"
 
 
 def verdict_counts(records: Iterable[Record]) -> str:
-    """Sign and number of each verdict that was given, as HTML."""
-    of = Counter(record["verdict"] for record in records if record.get("kind") != "finding")
-    return " ".join(
+    """Sign and number of each verdict that was given, and how many findings have none, as HTML."""
+    of = Counter("" if record.get("kind") == "finding" else record["verdict"] for record in records)
+    counts = [
         f'<span class="dm-verdict {css}" title="{of[v]} {v}">{sign} {of[v]}</span>'
         for v, (sign, css) in LOOKS.items()
         if of[v]
-    )
+    ]
+    return " ".join([*counts, *([f"{of['']} without a verdict"] if of[""] else [])])
 
 
 def fold(title: str, records: Iterable[Record], inside: str) -> str:
@@ -99,7 +98,7 @@ def facts(claim: Claim, record: Record) -> list[tuple[str, str]]:
     found = []
     if record["measured"] is not None:
         at = f" ({record['at']})" if record.get("at") else ""
-        worst = f", the worst of {record['count']}{at}" if record.get("count", 0) > 1 else ""
+        worst = f", the least clear of {record['count']}{at}" if record.get("count", 0) > 1 else ""
         ends = record["interval"]
         between = f" [{number(ends[0])}, {number(ends[1])}]" if ends else ""
         found.append(("measured", f"{number(record['measured'])}{between}{worst}"))
@@ -201,9 +200,7 @@ def line(record: Record, claim: Claim) -> str:
     bars = [end for end in _region(claim, record) if np.isfinite(end)]
     value, others = short(record["measured"], record["interval"], *rivals.values(), bars=bars)
     beside = [f"{name} {other}" for name, other in zip(rivals, others, strict=True)] or [f"rule {claim.rule.words}"]
-    beside += [f"worst of {record['count']}"] if record.get("count", 0) > 1 else []
-    sure = surety(claim, record)
-    beside += [f"again in {_share(sure[0])}"] if sure and sure[0] < 0.65 else []
+    beside += [f"least clear of {record['count']}"] if record.get("count", 0) > 1 else []
     value = value.replace(", ", ",&nbsp;")  # lines break between number and interval, not within one
     return f"<b>{value}</b> <small>{escape('; '.join(beside))}</small>"
 

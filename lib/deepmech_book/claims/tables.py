@@ -36,6 +36,8 @@ from deepmech_book.claims.registry import AFTER, FROZEN, OLDER, PAPERS, Claim
 from deepmech_book.claims.rules import FAILS, HOLDS, NOT_TESTABLE, TRIVIAL, UNDECIDED, Rule, judge
 
 Pages = Mapping[str, str]
+LATE = "Rule, null or measure was changed after a number had been seen; the claim’s history says how and why."
+"""What a dagger beside a verdict means."""
 
 
 def missing(records: Iterable[Record], pages: Iterable[str] | None = None) -> list[str]:
@@ -201,6 +203,8 @@ def findings_markdown(records: Iterable[Record], chapter: str, pages: Pages, *, 
             (shown if first else folded).append(_finding_line(verdict, words, of, pages))
             below += [] if first else [of[0]]
     lines = [*shown, *([fold(f"{len(folded)} findings more", below, "\n".join(folded))] if folded else [])]
+    if any(">†<" in one for one in shown):
+        lines += ["", f"<small>† {LATE}</small>"]
     if absent := len(wanted) - len(there):
         lines += ["", f"{absent} findings rest on pages that are not part of this build."]
     return "\n".join(lines)
@@ -216,12 +220,13 @@ def _finding_line(verdict: str, words: str, records: Sequence[Record], pages: Pa
     lines = (claim_line(c, r, "", _address(c, pages, "generated/"), False) for c, r in zip(asked, records, strict=True))
     verdict = leading(records[0]) if all(r["verdict"] == verdict for r in records) else verdict
     own = asked[0].ours or asked[0].kind == "finding"
-    whose = f"<em>ours:</em> {escape(asked[0].statement)}" if own else f"paper {asked[0].paper}’s claim:"
+    whose = "<em>ours:</em>" if own else f"paper {asked[0].paper}’s claim:"
+    whose += f" {escape(asked[0].statement)}" if own or verdict != HOLDS else ""
     said = f"{whose} {badge(verdict, kind=asked[0].kind)}"
-    said += " <small>(changed when a number was known)</small>" if any(c.status == AFTER for c in asked) else ""
+    said += f' <abbr title="{LATE}">†</abbr>' if any(c.status == AFTER for c in asked) else ""
     head = f'<span class="dm-statement">{escape(sentence)}</span> <span class="dm-said">{said}</span>'
     below = "".join([*(f'<p class="dm-detail">{escape(one)}</p>' for one in told), *lines])
-    return f'<details class="dm-claim dm-finding"><summary>{head}</summary>{below}</details>'
+    return f'<details class="dm-claim dm-found"><summary>{head}</summary>{below}</details>'
 
 
 def _address(claim: Claim, pages: Pages, root: str = "") -> tuple[str, str] | None:

@@ -145,3 +145,21 @@ def foretold(walked: xr.Dataset, said: xr.Dataset) -> dict[str, Any]:
     ]
     looks = {"as walked": "points", "free walk": "free"}
     return {"curves": stacked(means, "temperature", "time"), "says": says, "looks": looks}
+
+
+def sliding(paths: dict[str, xr.DataArray]) -> dict[str, Any]:
+    """A clock: networks without noise, step by step along their drift and across it; ``paths`` are (step, axis)."""
+    ways = xr.concat(list(paths.values()), xr.Variable("network", list(paths)))
+    along, across = (ways.sel(axis=name, drop=True) for name in ("along the drift", "across it"))
+    moves, stops = across.diff("step"), xr.Variable("steps without noise", across.step.values[1:])
+    back = ((moves > 0).astype(int).diff("step") != 0).reindex(step=moves.step, fill_value=False).cumsum("step")
+    path = ((moves**2 + along.diff("step") ** 2) ** 0.5).cumsum("step") / along.isel(step=slice(1, None))
+    says = []
+    for k, step in enumerate(stops.values):
+        each = zip(paths, back.isel(step=k).values, path.isel(step=k).values, strict=True)
+        told = (f"{name} has turned back {n} times, and its path is {far:.1f} times its way" for name, n, far in each)
+        says.append(f"After {step} steps {'; '.join(told)}.")
+    curves = xr.concat([across.where(across.step <= step) for step in stops.values], stops)
+    looks = dict(zip(paths, ("mean", "#d95f02"), strict=True))
+    words = {"x": "along the drift", "y": "across it"}
+    return {"curves": curves, "places": along, "says": says, "looks": looks, "at": len(says) // 2, **words}
