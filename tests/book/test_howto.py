@@ -91,11 +91,8 @@ def test_the_lines_run_one_after_another_in_an_empty_folder(tmp_path, monkeypatc
         known = data_separation(h, there["digits"].y_train, debias=True)
         assert float(there["of_features"].sel(layer=name)) == pytest.approx(known, abs=1e-5)
     assert there["history"].step.values.tolist() == [0, 4] and there["history"].notnull().all()
-    assert (
-        there["runs"].sizes["dropout"] == 2
-        and (there["runs"].accuracy > 0.85).all()
-        and there["ends"].sizes["mu_right"] == 2
-    )
+    assert there["runs"].sizes["dropout"] == there["ends"].sizes["mu_right"] == 2
+    assert (there["runs"].accuracy > 0.85).all()
     assert (tmp_path / "load_curve.pdf").is_file()
 
 

@@ -63,9 +63,8 @@ def put_place(app: Any, doctree: nodes.document, name: str) -> None:
     path = re.findall(r"(?m)^\| \{doc\}`/?([^`]+)`", table.read_text(encoding="utf-8")) if table.is_file() else []
     if name in path:
         n = 1 + path.index(name)
-        onward = (
-            f"next: {link(path[n], titles[path[n]].astext())}" if path[n:] and path[n] in titles else "the last page"
-        )
+        later = [f"next: {link(one, titles[one].astext())}" for one in path[n : n + 1] if one in titles]
+        onward = later[0] if later else "the last page"
         lines.append(f"{link('short_path', 'Short path')} {n} of {len(path)} · {onward}")
     places = json.loads(Path(app.srcdir, "generated", "places.json").read_text(encoding="utf-8"))
     for paper, words in places.get(page, {}).items():
@@ -141,9 +140,7 @@ class Answer(SphinxDirective):
         if all(re.fullmatch(r"[-\d.e/]+", answer) for answer in listed):
             control = f'<input inputmode="decimal" autocomplete="off" aria-labelledby="{name}"><button>Check</button>'
         else:
-            control = "".join(
-                f'<button value="{html.escape(one)}">{html.escape(one)}</button>' for one in sorted(listed)
-            )
+            control = "".join(f'<button value="{one}">{one}</button>' for one in map(html.escape, sorted(listed)))
         form = (
             f'<form class="dm-check-answer" data-known="{html.escape(json.dumps(known, ensure_ascii=False))}">'
             f'{control}<output aria-live="polite"></output></form>'

@@ -200,9 +200,8 @@ def _set_table(table: str) -> str:
         n = len(re.findall("<t[dh]", found[0]))
         each = iter(left[len(left) - n :])  # cells of the index that span rows stand in the first of these only
         # What is empty heads nothing; the extension of Sphinx makes plain cells of such headings.
-        return re.sub(
-            "<t[dh](?=(></th>)?)", lambda cell: cell[0] + ' class="dm-words"' * (next(each) and not cell[1]), found[0]
-        )
+        words = ' class="dm-words"'
+        return re.sub("<t[dh](?=(></th>)?)", lambda cell: cell[0] + words * (next(each) and not cell[1]), found[0])
 
     return _ROW.sub(marked, table)
 

@@ -233,8 +233,6 @@ def in_page(
     ``steps`` what the variables that are taken, or where ``log`` names them their logarithms, are rounded to. Beside
     the axes these have runs (``seed``), and may have what their curves run along. ``facts`` are kept as they are.
     """
-    taken = {
-        name: quantise_int16(data[name].transpose(*axes, "seed", ...), step, name in log)
-        for name, step in steps.items()
-    }
+    data = data.transpose(*axes, "seed", ...)
+    taken = {name: quantise_int16(data[name], step, name in log) for name, step in steps.items()}
     return {**facts, "axes": list(axes.values()), "seeds": data.sizes["seed"], "variables": taken}
