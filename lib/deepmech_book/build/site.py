@@ -142,9 +142,9 @@ def _lighten(html: Path) -> None:
 def _printable(page_run: PageRun) -> str:
     """The executed notebook as the site shows it.
 
-    Its records are left out: Jupyter Book warns of a kind of output that it does not know. Cells that draw a figure, show
-    an explorer or check a claim are folded, unless their tags say ``show-input``: a page is read for what they show. Where a cell
-    checks main claims, the others stand below them as the rows of a folded table.
+    Its records are left out: Jupyter Book warns of a kind of output that it does not know. Cells that draw a figure,
+    show an explorer or check a claim are folded, unless their tags say ``show-input``: a page is read for what they
+    show. Where a cell checks main claims, the others stand below them as the rows of a folded table.
     """
     notebook = copy.deepcopy(page_run.notebook)
     assert notebook is not None
