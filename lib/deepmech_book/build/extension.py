@@ -80,7 +80,7 @@ def put_key(app: Any, doctree: nodes.document, name: str) -> None:
         reading = app.builder.get_relative_uri(name, "reading")
         key = (
             "On a card: what was measured, with its 95 % interval, and what its simplest rival gives, the null."
-            f' ✓ holds, ≈ holds, but so does the null, ✗ fails, ? undecided. Unfold it for more (<a href="{reading}">how</a>).'
+            f' ✓ holds, ≈ so does the null, ✗ fails, ? undecided. Unfold it for more: <a href="{reading}">how</a>.'
         )
         first.parent.insert(first.parent.index(first), nodes.raw("", f'<p class="dm-key">{key}</p>', format="html"))
 
