@@ -334,7 +334,7 @@ def plain(
     if key:
         for name, colour in zip(names, shades, strict=True):
             ax.plot([], [], "o-", color=colour, lw=1.7, ms=5, label=prefix + name)
-        ax.legend(loc="upper right")
+        style.legend(ax.get_figure(), ax, 2)
     elif places is None:
         ends = []
         for name, curve, colour in zip(names, data.values, shades, strict=True):
@@ -549,7 +549,7 @@ def losses_by_size(data: xr.DataArray, theory: xr.DataArray, *, ax: Axes) -> Non
             )
     ax.plot([], [], "o", color=LIGHT.muted, mfc="none", ms=4.5, label="a network")
     ax.plot([], [], color=LIGHT.muted, lw=2.6, label="geometric mean")
-    ax.legend(loc="lower left")
+    style.legend(ax.get_figure(), ax, 2)
 
 
 @pictured
@@ -573,7 +573,7 @@ def losses_by_decay(data: xr.DataArray, *, log: str = "", paper: float | None = 
         _say(ax, paper * 1.04, low + 0.04 * (0.5 - low), r"the paper's $\lambda$", LIGHT.muted, ha="left")
     ax.plot([], [], color="#8b95a1", lw=1.2, label="single networks")
     ax.plot([], [], color=style.categories(1)[0], lw=3, label="mean of all")
-    ax.legend(loc="lower right" if not log else "center left")
+    style.legend(ax.get_figure(), ax, 2)
 
 
 @pictured
