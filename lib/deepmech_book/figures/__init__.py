@@ -3,7 +3,7 @@
 Every drawing function of :mod:`deepmech.plots` and of :mod:`.curves`, :mod:`.planes`, :mod:`.points` and
 :mod:`.spring_block` is here under its name, with its arguments but for the figure to draw on. It also takes ``alt``,
 what the picture shows in a sentence, and ``figure``, the registry id of what it reproduces, and returns a
-:class:`Picture`. :mod:`.elastic_sde` and :mod:`.glass` have pictures of their chapters that know their labels.
+:class:`Picture`. :mod:`.glass` has pictures of its chapter, which know their labels.
 """
 
 from __future__ import annotations
@@ -26,12 +26,8 @@ NAMES = sorted(_DRAWN_BY)
 """The functions that draw a whole picture."""
 
 
+@cache
 def __getattr__(name: str) -> Callable[..., Picture]:
     if name not in NAMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}; pictures are {', '.join(NAMES)}")
-    return _picture(name)
-
-
-@cache
-def _picture(name: str) -> Callable[..., Picture]:
     return pictured(getattr(_DRAWN_BY[name], name))
