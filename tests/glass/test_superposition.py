@@ -109,7 +109,7 @@ def test_few_points_of_a_tail_give_no_power_and_one_network_no_difference():
 
 def test_panels_show_free_walks_on_the_dashed_curve_and_slides_off_it():
     free, slide = (sliding_run(speed, spread=0.0, times=LONG) for speed in (0.0, 1e-7))
-    for curves, rival in (superposition.before_and_after(free), superposition.beside_free_walks({"a": free})):
+    for curves, rival in (superposition.late(free), superposition.beside_free_walks({"a": free})):
         assert float(abs(curves - rival).max()) < 5e-3
     curves, rival = superposition.beside_free_walks({"a": free, "b": slide})
     assert float(abs((curves - rival).sel(phase="b")).max()) > 0.1 and float(curves.time.min()) >= superposition.LATE

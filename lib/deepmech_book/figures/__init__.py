@@ -26,8 +26,12 @@ NAMES = sorted(_DRAWN_BY)
 """The functions that draw a whole picture."""
 
 
-@cache
 def __getattr__(name: str) -> Callable[..., Picture]:
     if name not in NAMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}; pictures are {', '.join(NAMES)}")
+    return _picture(name)
+
+
+@cache
+def _picture(name: str) -> Callable[..., Picture]:
     return pictured(getattr(_DRAWN_BY[name], name))

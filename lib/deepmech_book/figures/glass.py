@@ -17,7 +17,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, to_hex
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator, MultipleLocator
+from matplotlib.ticker import MultipleLocator
 
 from deepmech.plots import style
 from deepmech.plots.style import LIGHT, NARROW, SMALL, transpose_to
@@ -90,6 +90,13 @@ def _say(ax: Axes, x: float, y: float, words: str, colour: str = LIGHT.text, **h
     how = {"ha": "center", "va": "center", "fontsize": SMALL, "zorder": 6, **how}
     ground = {"fc": LIGHT.background, "ec": "none", "pad": 0.8}
     ax.text(x, y, _title(words), color=style.legible(colour, ratio=4.5), bbox=ground, **how)
+
+
+def _in_panels(axes: Mapping[Any, Axes], words: Sequence[tuple[int | str, float, float, str]]) -> None:
+    """Words (panel, x, y, words) in those panels that are drawn."""
+    for where, x, y, said in words:
+        if where in axes:
+            _say(axes[where], x, y, said)
 
 
 def _title(words: str) -> str:
@@ -257,10 +264,7 @@ def curves(
     for ax, one in zip(axes, shown.values(), strict=True):
         visible = one if limits is None else one.where(one > limits[0])
         _name_curves(ax, visible, by, x, prefix=prefix, height=height - 0.3, levels=levels, near=near)
-    named: dict[int | str, Axes] = {**dict(enumerate(axes)), **dict(zip(shown, axes, strict=True))}
-    for where, at, y, said in words:
-        if where in named:
-            _say(named[where], at, y, said)
+    _in_panels({**dict(enumerate(axes)), **dict(zip(shown, axes, strict=True))}, words)
 
 
 @pictured
@@ -382,27 +386,6 @@ def loss_of_protocol(data: xr.DataArray, *, stages: Mapping[str, float], ax: Axe
     ax.grid(axis="y")
 
 
-@pictured
-def before_and_after(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -> None:
-    """Two panels with an abscissa each; in the second all free walks are one curve."""
-    fig.set_size_inches(NARROW, 5.2)
-    axes = style.panels(fig, data.kind.values.tolist(), 1, "", "overlap $Q$", sharey=True)
-    in_steps, in_units = (
-        [a.isel(kind=k).transpose("temperature", "time").dropna("time", how="all") for a in (data, theory)]
-        for k in (0, 1)
-    )
-    for ax, (curves, walks) in zip(axes, (in_steps, (in_units[0], in_units[1][:1])), strict=True):  # one of all walks
-        for curve, colour in zip(curves, _colours(curves.temperature.values.tolist(), "temperature"), strict=True):
-            ax.plot(curve.time, curve, color=colour, lw=1.8, zorder=3)
-        for walk in walks:
-            ax.plot(walk.time, walk, **FREE, zorder=4)
-    axes[0].set(xlabel="$t$ (steps)", xlim=(float(in_steps[0].time[0]), None))
-    axes[1].set(xlabel=r"$t/\tau_{90}$", xlim=(0.1, None))
-    _finish(axes, "x")
-    _name_curves(axes[0], in_steps[0], "temperature", "time", height=1.9, levels=LEVELS)
-    _say(axes[1], 300, 0.5, "dashed: free walk")
-
-
 # --- ageing -----------------------------------------------------------------------------------------------------------
 
 
@@ -437,10 +420,16 @@ def growth_after_waits(data: Mapping[str, xr.Dataset], *, fig: Figure) -> None:
 
 
 @pictured
-def non_gaussian(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -> None:
-    """α₂ of networks by temperature, the null dashed, and what it leaves of the coldest shaded; a panel a phase."""
-    fig.set_size_inches(NARROW, 0.8 + 1.6 * data.sizes["phase"])
-    axes = style.panels(fig, data.phase.values.tolist(), 1, "$t$ (steps)", r"$\alpha_2$", sharex=True, sharey=True)
+def non_gaussian(
+    data: xr.DataArray, theory: xr.DataArray, *, words: Sequence[tuple[str, float, float, str]] = (), fig: Figure
+) -> None:
+    """α₂ of networks by temperature, the null dashed, and what it leaves of the coldest shaded; a panel a phase.
+
+    ``words``: (phase, x, y, words).
+    """
+    phases = data.phase.values.tolist()
+    fig.set_size_inches(NARROW, 0.8 + 1.6 * len(phases))
+    axes = style.panels(fig, phases, 1, "$t$ (steps)", r"$\alpha_2$", sharex=True, sharey=True)
     both = [one.transpose("phase", "temperature", "time") for one in (data, theory)]
     for ax, *pair in zip(axes, *both, strict=True):
         found, null = (one.dropna("time", how="all") for one in pair)
@@ -457,83 +446,46 @@ def non_gaussian(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -> No
     for ax, one in zip(axes, both[0], strict=True):
         ax.autoscale_view()
         _name_curves(ax, one.drop_vars("phase"), "temperature", "time", height=1.2)
+    _in_panels(dict(zip(phases, axes, strict=True)), words)
 
 
 @pictured
-def motilities(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -> None:
-    """Histograms of log₁₀|Δw|, and those of Gaussian layers: over ``phase``, ``temperature`` and ``bin``.
+def motilities(
+    data: xr.DataArray,
+    theory: xr.DataArray,
+    *,
+    others: bool = False,
+    words: Sequence[tuple[str, float, float, str]] = (),
+    fig: Figure,
+) -> None:
+    """The histogram of log₁₀|Δw| at the lowest temperature of each phase, and that of Gaussian layers; a panel a phase.
 
-    A row for each temperature, the coldest on top, and a column for each phase; all histograms have one scale.
+    Both are over ``phase``, ``temperature`` and ``bin``; ``others``: other temperatures, too, as lines; ``words``:
+    (phase, x, y, words).
     """
-    data, theory = (one.transpose("phase", "temperature", "bin").sortby("temperature") for one in (data, theory))
-    shown = data.notnull().any("bin")
-    rows = data.temperature.values.tolist()
-    colours, tall = _colours(rows, "temperature"), 0.75 * float(data.max())
-    fig.set_size_inches(NARROW, 1.25 + 0.4 * len(rows))
-    titles = [str(p).replace("parameterised", "-\nparameterised") for p in data.phase.values]
-    axes = fig.subplots(1, len(titles), sharex=True, sharey=True)
-    for i, (ax, title) in enumerate(zip(axes, titles, strict=True)):
-        ax.set_title(title, loc="left", fontsize=SMALL)
-        for k, colour in enumerate(colours):
-            base = -k * tall
-            ax.axhline(base, color=LIGHT.faint, lw=0.8, zorder=2 * k)
-            if bool(shown[i, k]):
-                curve = data[i, k].dropna("bin")  # histograms have bins of their own
-                strong = k == int(np.flatnonzero(shown[i].values)[0])
-                face = {"color": colour, "alpha": 0.75 if strong else 0.3, "lw": 0}
-                ax.fill_between(curve.bin, base, base + curve, zorder=2 * k, **face)
-                ax.plot(curve.bin, base + curve, color=colour, lw=1.5, zorder=2 * k + 1)
-            gaussian = theory[i, k].dropna("bin")
-            if len(gaussian):
-                ax.plot(gaussian.bin, base + gaussian, **FREE, zorder=2 * k + 1)
-        ax.set_yticks([-k * tall for k in range(len(rows))], [_number(t) for t in rows] if i == 0 else None)
-        ax.tick_params(axis="y", length=0, labelsize=style.TEXT)
-        ax.spines["left"].set_visible(False)
-        ax.set_xlabel(r"$\log_{10}|\Delta w|$")
-        ax.xaxis.set_major_locator(MaxNLocator(3, integer=True))
-    axes[0].set_ylabel(TEMPERATURE)
+    shown = {}
+    for phase in data.phase.values.tolist():
+        rows = data.sel(phase=phase).dropna("temperature", how="all").sortby("temperature")
+        cold = float(rows.temperature[0])
+        null = theory.sel(phase=phase, temperature=cold).dropna("bin")
+        shown[phase] = cold, rows, null
+    fig.set_size_inches(NARROW, 0.9 + 1.3 * len(shown))
+    titles = [f"{phase}, $T$ = {_number(cold)}" for phase, (cold, *_) in shown.items()]
+    axes = style.panels(fig, titles, 1, r"$\log_{10}|\Delta w|$", "", sharex=True, sharey=True)
+    fig.supylabel("share of the weights", fontsize=style.TEXT)
+    for ax, (cold, rows, null) in zip(axes, shown.values(), strict=True):
+        for row, colour in zip(rows[1:], _colours(rows.temperature.values[1:].tolist(), "temperature"), strict=True):
+            if others:
+                ax.plot(row.dropna("bin").bin, row.dropna("bin"), color=colour, lw=1.4)
+        curve = rows[0].dropna("bin")
+        ax.fill_between(curve.bin, 0, curve, color=_colours([cold], "temperature")[0], alpha=0.45, lw=0)
+        ax.plot(null.bin, null, **FREE)
     seen = data.bin.values[(data > 1e-3).any(["phase", "temperature"]).values]
-    axes[0].set_xlim(float(seen[0]), float(seen[-1]))
-    axes[0].set_ylim(-(len(rows) - 0.9) * tall, 1.02 * float(data.isel(temperature=0).max()))
+    axes[0].set(xlim=(float(seen[0]), float(seen[-1])), ylim=(0, None))
     axes[0].plot([], [], **FREE, label="layers and silent units alone")
-    style.legend(fig, axes[0], 1, "outside lower left")
-
-
-@pictured
-def susceptibilities(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -> None:
-    """χ₄ over ``time`` and ``temperature``, along ``kind`` that of networks and of free walks; ``theory``: independent
-    weights."""
-    fig.set_size_inches(NARROW, 3.6)
-    ax = fig.subplots()
-    values, top = data.temperature.values.tolist(), float(data.max())
-    shades = dict(zip(values, _colours(values, "temperature"), strict=True))
-    for value, colour in shades.items():
-        found, free = (data.sel(temperature=value, kind=kind) for kind in ("networks", "free walks"))
-        alone = theory.isel(kind=0).sel(temperature=value)
-        ax.fill_between(alone.time, 0, alone, color=LIGHT.muted, alpha=0.25, lw=0)
-        ax.plot(found.time, found, color=colour, lw=1.8, zorder=3)
-        ax.plot(free.time, free, **{**FREE, "lw": 1.1}, zorder=4)
-    ax.set(xlabel="$t$ (steps)", ylabel=r"$\chi_4$", ylim=(0, None))
-    _finish([ax], "x")
-    if np.isnan(top):  # one network alone does not fluctuate, and has no peak to be named at
-        return
-    ax.set_ylim(0, 1.18 * top)
-    groups: list[list[Any]] = []
-    for value in sorted(values, reverse=True):
-        one = data.sel(temperature=value, kind="networks").dropna("time")
-        peak, high = float(one.idxmax("time")), float(one.max())
-        if groups and np.log10(peak) - np.log10(groups[-1][0]) < 0.35:
-            groups[-1][1] = max(groups[-1][1], high)
-            groups[-1][2].append(value)
-        else:
-            groups.append([peak, high, [value]])
-    for k, (peak, high, shared) in enumerate(groups):
-        words = ("$T$ = " if k == 0 else "") + _listed([_number(v) for v in shared])
-        _say(ax, peak, high + 0.06 * top, words, shades[shared[0]], ha="right" if peak > 3e4 else "center")
-    ax.plot([], [], color=LIGHT.muted, lw=1.8, label="networks")
-    ax.plot([], [], **{**FREE, "lw": 1.1}, label="free walks")
-    ax.fill_between([], [], [], color=LIGHT.muted, alpha=0.25, lw=0, label="independent weights")
-    style.legend(fig, ax, 2, "outside lower left")
+    style.legend(fig, axes[0], 1, "outside upper left")
+    _finish(axes, "")
+    _in_panels(dict(zip(shown, axes, strict=True)), words)
 
 
 # --- transitions ------------------------------------------------------------------------------------------------------
@@ -584,8 +536,11 @@ def losses_by_decay(data: xr.DataArray, *, log: str = "", paper: float | None = 
 
 
 @pictured
-def losses_of_plane(data: xr.DataArray, *, fig: Figure) -> None:
-    """Typical final losses over ``regularisation``, one curve for each ``ratio`` of weights to samples."""
+def losses_of_plane(data: xr.DataArray, *, limit: float | None = None, fig: Figure) -> None:
+    """Typical final losses over ``regularisation``, one curve for each ``ratio`` of weights to samples.
+
+    What lies below ``limit`` is said in words.
+    """
     fig.set_size_inches(NARROW, 3.6)
     ax = fig.subplots()
     data, colours = data.transpose("ratio", "regularisation"), style.sequential_colours(data.sizes["ratio"])
@@ -593,21 +548,18 @@ def losses_of_plane(data: xr.DataArray, *, fig: Figure) -> None:
         ax.plot(data.regularisation, curve, "o-", color=colour, lw=1.7, ms=5)
     ax.axhline(0.5, **FREE)
     ax.set(xlabel=r"weight decay $\lambda$", ylabel=LOSS)
-    ax.grid(axis="y")
-    ax.yaxis.tick_right()
-    ax.yaxis.set_label_position("right")
-    ax.spines["left"].set_visible(False)
-    ax.spines["right"].set_visible(True)
-    ax.set_yscale("log")  # its small ticks go to the right with the others
-    ax.yaxis.set_major_formatter(lambda v, _: _number(v))
-    ax.autoscale_view()
+    ax.set(xlim=(-0.24 * float(data.regularisation.max()), None), ylim=(limit, 0.8))  # names stand left of the points
+    _finish([ax], "y")
+    ax.set_xticks([v for v in ax.get_xticks() if v >= 0])
     _say(ax, 0.03, 0.5, "the origin: ½")
     at = ax.transLimits.transform(ax.transScale.transform([(0.0, float(v)) for v in data.isel(regularisation=0)]))[:, 1]
     beside: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "va": "center"}
     beside |= {"fontsize": SMALL, "annotation_clip": False}
-    for ratio, y, colour in zip(data.ratio.values, spread_labels(at, 0.062), colours, strict=True):
-        how = {"ha": "right", "color": style.legible(colour, ratio=4.5), **beside}
-        ax.annotate(f"{ratio:.2g}", (0.0, y), xytext=(-9, 0), **how)
+    for ratio, y, colour in zip(data.ratio.values, spread_labels(at.clip(min=0.04), 0.062), colours, strict=True):
+        colour = style.legible(colour, ratio=4.5)
+        ax.annotate(f"{ratio:.2g}", (0.0, y), xytext=(-9, 0), ha="right", color=colour, **beside)
+        if limit and (least := float(data.sel(ratio=ratio)[0])) < limit:
+            _say(ax, 0.005, 1.25 * limit, f"without decay {_number(float(f'{least:.0e}'))}", colour, ha="left")
     ax.annotate("weights per\nsample $N/P_D$:", (0.0, 1.0), xytext=(-9, 22), ha="center", **beside)
 
 
@@ -621,16 +573,18 @@ def planes(
     scale: xr.DataArray | float,
     marks: xr.DataArray | None = None,
     limits: tuple[float, float],
+    says: Mapping[str, str] | None = None,
     fig: Figure,
 ) -> None:
-    """:func:`~.planes.slices` over ``u`` and ``v`` by system, narrow, with the unit of each plane in its title."""
+    """:func:`~.planes.slices` over ``u`` and ``v`` by system, narrow, each with its unit and what it ``says``."""
     label = style.wrapped(style.axis_label(data), 1, NARROW)
     slices(data, x="u", y="v", panel="system", columns=2, scale=scale, marks=marks, limits=limits, label=label, fig=fig)
-    fig.set_size_inches(NARROW, 5.5)
+    fig.set_size_inches(NARROW, 1.1 + 2.2 * ((data.sizes["system"] + 1) // 2))
     *drawn, bar = fig.axes
     for ax, system in zip(drawn, data.system.values.tolist(), strict=True):
         unit = r"$\sigma_{AA}$" if system == "glass" else r"$\sigma$"
-        ax.set_title(f"{system}\n(in {unit})", loc="left", fontsize=SMALL)
+        what = f": {says[system]}" if says and system in says else ""
+        ax.set_title(f"{system}{what}\n(in {unit})", loc="left", fontsize=SMALL)
     bar.xaxis.set_major_formatter(lambda v, _: _number(v))
     bar.tick_params(labelsize=style.TEXT)
 
