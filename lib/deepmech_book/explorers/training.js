@@ -19,8 +19,7 @@ class Explorer extends View {
   constructor(model, el) {
     super(model, ["slope", "dropout", "learning_rate", "batch_size", "seed"]);
     this.plots = { network: new LinePlot(270, "network"), chain: new LinePlot(270, "spring") };
-    this.run = button("Train", "Train a network with these settings", () => this.set({ running: !model.get("running") }));
-    this.run.className = "run";
+    this.run = button("Train", "Train a network with these settings", () => this.set({ running: !model.get("running") }), "run");
     this.guess = guess("How will the network's load curve end?", () => this.set({ running: true }));
     this.about = html("p", { class: "about" });
     this.pins = [];
@@ -94,9 +93,8 @@ class Explorer extends View {
   }
 
   train() {
-    const { images, labels, sizes, words, train_keys: keys, n_test: nTest, epochs } = Object.fromEntries(
-      ["images", "labels", "sizes", "words", "train_keys", "n_test", "epochs"].map((name) => [name, this.model.get(name)]),
-    );
+    const names = ["images", "labels", "sizes", "words", "train_keys", "n_test", "epochs"];
+    const [images, labels, sizes, words, keys, nTest, epochs] = names.map((name) => this.model.get(name));
     const pixels = unpacked(images), n = labels.length - nTest, split = n * sizes[0];
     const data = { x: pixels.slice(0, split), xTest: pixels.slice(split), y: labels.slice(0, n), yTest: labels.slice(n) };
     this.set({ curves: [], accuracy: [], shown: 0 });

@@ -126,7 +126,6 @@ def followed(network, fit, rival, *, layers=(1, 4, 7), seen=2 / 3, fig):
         ax.set_xlim(0, 1.2 * epoch[-1])
         end_labels(ax, ends, 2.0, edge=0.82)
     legend(fig, axes[0])
-    return fig
 
 
 def _relaxing(time, n_layers, epoch):
