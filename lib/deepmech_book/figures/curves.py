@@ -254,6 +254,7 @@ def trajectories(
     columns: int = 3,
     x_label: str | None = "time $t$",
     y_label: str | None = "load $D_\\ell$",
+    named: Sequence[str] = (),
     fig: Figure,
 ) -> None:
     """Loads D_ℓ(t) of every block or layer, coloured and numbered by ℓ; the driving force in a thin panel below them.
@@ -267,6 +268,8 @@ def trajectories(
         Pulling force or training loss. Where it is never negative its axis begins at zero.
     x_label, y_label : str or None
         Names of the axes; those of the array with None.
+    named : of str
+        Which blocks or layers have their number beside them; all without any.
     """
     x_label, y_label = x_label or axis_label(load[time]), y_label or axis_label(load)
     load = _from_the_left(transpose_to("trajectories load", load, panel, layer, time), time)
@@ -304,6 +307,7 @@ def trajectories(
             lowest.set_xlabel(x_label)
             lowest.tick_params(labelbottom=True)
         ends = [(t[-1], float(c[-1]), n, colour) for c, n, colour in zip(loads, names, colours, strict=True)]
+        ends = [end for end in ends if not named or end[2] in named]
         make_room(ax, ends, tall - 0.6)
         last.append((ax, ends))
     for ax, ends in last:

@@ -16,6 +16,7 @@ from matplotlib.patches import Circle, FancyArrowPatch, Rectangle
 
 from deepmech.plots import style
 from deepmech.plots.phase_diagram import (
+    INK,
     STRAIGHT,
     cells_of,
     colorbar,
@@ -204,6 +205,8 @@ def phases(
         ax.set(xlabel=axis_label(load[load.dims[0]]), ylabel="" if alike and i % columns else axis_label(row))
         if names is None:
             name_phases(ax, bend.values, cell)
+        if shade == "accuracy":
+            _frame_best(ax, shaded.values)
         for name, place in (names or {}).items():
             write_on_cells(ax, place, name, transform=ax.transAxes)
     colorbar(shading, axes, label, location="bottom", pad=0.02, aspect=40)
@@ -215,10 +218,20 @@ def phases(
 
 def network_diagram(means: xr.Dataset, *, line_label: str = STRAIGHT, stacked: bool = False, fig: Figure) -> None:
     """Load curves of networks over negative slope and one kind of noise, shaded by accuracy and by curvature."""
+    x, accuracy = noise_of(means), 100 * means["accuracy"]
     phase_diagram(
-        means["load_curve"], layer="layer", x=noise_of(means), y="slope", shade=100 * means["accuracy"],
-        shade_label="test accuracy (%)", curvature=means["curvature"], line_label=line_label, stacked=stacked, fig=fig,
+        means["load_curve"], layer="layer", x=x, y="slope", shade=accuracy, shade_label="test accuracy (%)",
+        curvature=means["curvature"], line_label=line_label, stacked=stacked, fig=fig,
     )  # fmt: skip
+    _frame_best(fig.axes[0], sort_axes("network diagram", accuracy, x, "slope").values)
+
+
+def _frame_best(ax: Axes, accuracy: np.ndarray) -> None:
+    """A frame around the most accurate cell, with its accuracy beside it."""
+    i, j = np.unravel_index(np.nanargmax(accuracy), accuracy.shape)
+    ax.add_patch(Rectangle((i - 0.5, j - 0.5), 1, 1, fill=False, ec=INK, lw=2.6, gid="best", zorder=5))
+    beside = -0.8 if j else 0.8
+    write_on_cells(ax, (np.clip(i, 0.7, len(accuracy) - 1.7), j + beside), f"{accuracy[i, j]:.1f} %", zorder=6)
 
 
 def noise_of(means: xr.Dataset) -> str:
