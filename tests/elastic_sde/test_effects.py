@@ -102,12 +102,8 @@ def grown(mean, unlike):
 def grow_less_on_photographs(level, rng, rival):
     """Ten groups whose factors scatter; those that ship scatter five times as much."""
     factors = {i: level.get(i, 1.25) + 0.21 * rng.normal(size=10) for i in IMAGES}
-    return {
-        "networks": {
-            images: runs.networks(*(grown(SHARE, (factor - 0.5) * SHARE) for factor in each))
-            for images, each in factors.items()
-        }
-    }
+    groups = {i: [grown(SHARE, (factor - 0.5) * SHARE) for factor in each] for i, each in factors.items()}
+    return {"networks": {images: runs.networks(*each) for images, each in groups.items()}}
 
 
 def bent(ratio):

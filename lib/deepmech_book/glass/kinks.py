@@ -82,7 +82,7 @@ def paired(runs, number, rival):
 # --- pictures
 
 
-def paths(kinked, smooth, steps=20):
+def paths(kinked, smooth, steps=40):
     """The first steps of one network of each kind, along its drift and along what the gradient has beside it."""
     phase, made = "underparameterised", {}
     for name, runs in (("ReLU", kinked), ("softplus", smooth)):
