@@ -3,6 +3,8 @@
 ``walked`` and ``foretold`` are walks and their forecasts by phase, of the sweeps of ``sweeps.glass.forecasts``.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import xarray as xr
@@ -14,16 +16,16 @@ from deepmech_book.claims import functions, registry
 from deepmech_book.claims.display import short
 from deepmech_book.claims.functions import Measurement, measures
 from deepmech_book.claims.nulls import beside
-from deepmech_book.glass import ageing, phases, regimes
+from deepmech_book.glass import phases, regimes
 from deepmech_book.sweeps.glass.forecasts import KINDS
+from deepmech_book.sweeps.glass.papers_size import SOURCES
 from deepmech_book.sweeps.glass.walks import FINE_WINDOW, PAPER_WINDOW
 
 OF_WALKS = (
-    "C.2.hot_is_free", "C.2.cold_is_faster", "C.3.hot_slope", "C.3.cold_flat", "C.3.one_step", "C.4.collapse",
-    "C.4.master_power", "C.A6.under_leaves", "C.5.no_plateau", "C.5.hot_is_free", "C.7.hot_is_gaussian",
-    "C.7.cold_is_not", "C.8.ages", "C.8.hot_does_not", "C.8.stronger_regularised", "C.8.crossover",
+    "C.2.cold_is_faster", "C.3.one_step", "C.5.no_plateau", "C.7.hot_is_gaussian", "C.7.cold_is_not",
+    "C.8.ages", "C.8.hot_does_not", "C.8.stronger_regularised", "C.8.crossover",
 )  # fmt: skip
-"""The paper's claims on walks of networks with loss that these records can decide."""
+"""The paper's claims on walks of networks with loss that these records can be asked."""
 COLUMNS = ("parabola", "slide", "free walk")
 """Kinds of forecast that are judged beside walks by the same functions."""
 
@@ -78,14 +80,16 @@ def time_errors(run, said):
     return off.where(np.isfinite(walked) | np.isfinite(foretold)).mean(["temperature", "waiting"])
 
 
-def displacement_errors(run, said):
-    """Size of the logarithm of foretold by walked mean squared displacements where records end, (kind, seed).
-
-    A mean over waits and cold temperatures.
-    """
+def displacements_off(run, said):
+    """ln of foretold by walked mean squared displacements where records end and it is cold, (kind, seed, …)."""
     last = np.isfinite(run.msd) & ~np.isfinite(run.msd.shift(time=-1))
     cold = run.temperature.isin(regimes_of(run).get("cold", []))
-    return abs(np.log((said.msd / run.msd).where(last & cold))).mean(["time", "temperature", "waiting"])
+    return np.log((said.msd / run.msd).where(last & cold & (said.msd > 0))).mean("time")
+
+
+def displacement_errors(run, said):
+    """Size of :func:`displacements_off`, mean over temperatures and waits."""
+    return abs(displacements_off(run, said)).mean(["temperature", "waiting"])
 
 
 def alpha_errors(run, said):
@@ -103,10 +107,10 @@ def alpha_errors(run, said):
 # --- pictures and tables
 
 
-def drawn(runs, temperatures, **kind):
-    """Overlaps of each phase after the first wait, mean over networks, at some temperatures; of a kind of forecast."""
-    first = {p: run.overlap.sel(kind).isel(waiting=0, chi=PAPER_WINDOW, drop=True) for p, run in runs.items()}
-    each = {p: one.sel(temperature=temperatures).mean("seed", keep_attrs=True) for p, one in first.items()}
+def drawn(runs, **kind):
+    """Overlaps of each phase in the finest window after the first wait, mean over networks; of a kind of forecast."""
+    first = {p: run.overlap.sel(kind).isel(waiting=0, chi=FINE_WINDOW, drop=True) for p, run in runs.items()}
+    each = {p: one.mean("seed", keep_attrs=True) for p, one in first.items()}
     return {p: one.transpose("temperature", "time").dropna("time") for p, one in each.items()}
 
 
@@ -146,20 +150,22 @@ def in_their_place(walked, foretold, kind):
     }
 
 
-def left_over(walked, foretold):
-    """What forecasts leave over, where coldest: by how much τ₉₀ grows up to the last wait after which the records of
-    both see it, and how far mean squared displacements are foretold too large where records end."""
-    rows, theirs = {}, in_their_place(walked, foretold, "parabola")
-    at, said = ageing.at_judged(walked), ageing.at_judged(theirs)
-    for phase, run in walked.items():
-        seen = np.union1d(0, np.flatnonzero(np.isfinite(at[phase].tau) & np.isfinite(said[phase].tau)))
-        grown = {who: ageing.growth(one[phase].isel(waiting=seen)) for who, one in (("walks", at), ("forecasts", said))}
-        last = np.isfinite(run.msd) & ~np.isfinite(run.msd.shift(time=-1))
-        ratio = np.log((theirs[phase].msd / run.msd).where(last)).sel(temperature=run.temperature.min(), drop=True)
-        moved = estimate(ratio.mean(["time", "waiting"]), "seed", "symmetric").map(np.exp)
-        rows[phase] = {f"τ₉₀ of {who} grows by": str(one.ratio) for who, one in grown.items()}
-        rows[phase] |= {"between": grown["walks"].waits, "squared displacements, foretold by walked": str(moved)}
-    return pd.DataFrame(rows)
+def of_papers_size(runs):
+    """Of one network a phase the distances in the finest window of what foretold it, and how far it was to go.
+
+    ``runs`` are those of :mod:`.sweeps.glass.papers_size`.
+    """
+    rows = {}
+    for phase, run in runs.items():
+        one = run.isel(seed=0, chi=FINE_WINDOW)
+        off = abs(one.overlap - one.overlap.sel(source="walk")).max("time").drop_sel(source="walk")
+        few = abs(one.overlap.sel(source=SOURCES[2]) - one.overlap.sel(source="parabola")).max("time")
+        went = (one.msd.sel(source="parabola") / one.msd.sel(source="walk")).isel(time=-1)
+        for t in one.temperature.values.tolist():
+            row = {str(name): float(off.sel(source=name, temperature=t)) for name in off.source.values}
+            row |= {"of these from the parabola": float(few.sel(temperature=t))}
+            rows[phase, f"T = {t:g}"] = row | {"squared displacement": float(went.sel(temperature=t))}
+    return pd.DataFrame(rows).T
 
 
 def of_forecasts(walked, foretold, glass):
@@ -173,7 +179,7 @@ def of_forecasts(walked, foretold, glass):
     each |= {kind: in_their_place(walked, foretold, kind) for kind in COLUMNS}
     rows = {}
     for name in OF_WALKS:
-        one, of_one_phase = registry.claim(name), name in ("C.2.cold_is_faster", "C.4.master_power")
+        one, of_one_phase = registry.claim(name), name == "C.2.cold_is_faster"
         function = functions.functions_of(one.page)[name].function
         given = [nulls[name]] if name in nulls else []
         found = {what: function(r["regularised"] if of_one_phase else r, *given) for what, r in each.items()}
@@ -241,7 +247,13 @@ def times(walked, foretold):
 @measures("C.3.forecast.displacement")
 def displacement(walked, foretold):
     """Size of ln of foretold by walked displacements; the null: of a slide in the well of weight decay."""
-    return judged(walked, foretold, displacement_errors, "slide in weight decay")
+    off = {p: displacements_off(run, foretold[p]).sel(kind="parabola") for p, run in walked.items()}
+    mean = {
+        p: estimate(one.mean(["temperature", "waiting"]), "seed", "symmetric").map(np.exp) for p, one in off.items()
+    }
+    words = "; ".join(f"{phase} {one}" for phase, one in mean.items())
+    found = judged(walked, foretold, displacement_errors, "slide in weight decay")
+    return replace(found, detail=f"Squared displacements, foretold by walked: {words}.")
 
 
 @measures("C.3.forecast.alpha")
