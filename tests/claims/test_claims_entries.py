@@ -73,9 +73,8 @@ def test_the_published_line_gives_the_verdict(entry, elements, with_null, with_i
     ends = (of["measured"] - of["down"], of["measured"] + of["up"]) if with_interval else None
     apart = (of["less"], of["less"] + of["more"]) if with_difference and with_null else None
     expected = of["expected"] if rule.kind == "within" else None
-    found = judge(
-        rule, of["measured"], expected=expected, interval=ends, null=null, better_than_null=better, difference=apart
-    )
+    given = {"interval": ends, "null": null, "better_than_null": better, "difference": apart}
+    found = judge(rule, of["measured"], expected=expected, **given)
     low, high = ends or (None, None)
     less, more = apart or (None, None)
     line = {"measured": of["measured"], "expected": expected, "null": null, "low": low, "high": high,
@@ -265,9 +264,8 @@ def test_a_verdict_comes_again_as_often_as_its_card_says(n, region):
     low, high = (estimate(np.moveaxis(draws, 2, 0), scatter="symmetric").interval[i] for i in (0, 1))
     holds, fails = (low > region[0]) & (high < region[1]), (high < region[0]) | (low > region[1])
     verdicts = np.where(holds, HOLDS, np.where(fails, FAILS, UNDECIDED))
-    said = np.array(
-        [again(region, (a, b), v, n) for a, b, v in zip(low[:, 0], high[:, 0], verdicts[:, 0], strict=True)]
-    )
+    first = zip(low[:, 0], high[:, 0], verdicts[:, 0], strict=True)
+    said = np.array([again(region, (a, b), v, n) for a, b, v in first])
     came = verdicts[:, 0] == verdicts[:, 1]
     for least, most in ((0, 0.65), (0.65, 0.9), (0.9, 1)):
         some = (said > least) & (said <= most)

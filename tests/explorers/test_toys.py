@@ -53,11 +53,11 @@ def test_free_walks_fall_on_one_curve_exactly() -> None:
     free = made["curves"].sizes["temperature"] // 2
     curves, places = (made[name][[0, -1], free:].values for name in ("curves", "places"))
     seen = places[1].max(-1) > 3  # of cold walks the record sees the beginning alone
-    spread = [
-        np.ptp([np.interp(at, x, q) for x, q in zip(places[unit][seen], curves[unit][seen], strict=True)])
-        for unit, at in enumerate((1000.0, 2.0))
-    ]
-    assert seen.sum() > 2 and spread[0] > 0.3 and spread[1] < 0.01
+
+    def spread(unit, at):
+        return np.ptp([np.interp(at, x, q) for x, q in zip(places[unit][seen], curves[unit][seen], strict=True)])
+
+    assert seen.sum() > 2 and spread(0, 1000.0) > 0.3 and spread(1, 2.0) < 0.01
 
 
 def test_the_threshold_says_who_leads() -> None:
@@ -65,9 +65,8 @@ def test_the_threshold_says_who_leads() -> None:
     dims = ("slope", "dropout", "seed")
     made = toys.threshold(xr.Dataset({"curvature": (dims, bend[..., None]), "accuracy": (dims, right[..., None])}))
     told = dict(zip(made["curves"].threshold.values.round(3).tolist(), made["says"], strict=True))
-    assert "2 of 4" in told[0.05] and told[0.05].endswith(
-        "94.00 %, the best bent one 95.00 %: bent leads by 1.00 points."
-    )
+    assert "2 of 4" in told[0.05]
+    assert told[0.05].endswith("94.00 %, the best bent one 95.00 %: bent leads by 1.00 points.")
     assert "3 of 4" in told[0.065] and told[0.065].endswith("straight leads by 5.00 points.")
 
 

@@ -41,6 +41,7 @@ def phase_diagram(
     boundary: tuple[Any, Any] | None = None,
     boundary_label: str = "",
     line_label: str = STRAIGHT,
+    names: tuple[str, str] = ("concave", "convex"),
     stacked: bool = False,
     fig: Figure | None = None,
 ) -> Figure:
@@ -70,6 +71,8 @@ def phase_diagram(
         Its name in the legend; none without it.
     line_label : str
         What the legend says of the line between the signs: what was found there.
+    names : (str, str)
+        Of the phases whose curves are concave and convex.
     stacked : bool
         The second panel below the first, for narrow screens.
     fig : Figure, optional
@@ -120,7 +123,7 @@ def phase_diagram(
         if stacked or ax is axes[0]:
             ax.set_ylabel(y_label or axis_label(load[y]))
     if bend is not None:
-        name_phases(axes[-1], bend.values, cell)
+        name_phases(axes[-1], bend.values, cell, names)
     entries = []
     if bend is not None and np.nanmin(bend) < 0 < np.nanmax(bend):
         words = textwrap.fill(line_label, 44) if stacked else line_label
@@ -205,9 +208,8 @@ def _broken(ax: Axes, pieces: list[np.ndarray], **how: Any) -> None:
 def _ticks(ax: Axes, x: np.ndarray, y: np.ndarray, cell: tuple[float, float]) -> None:
     """Values of the cells at their centres, left out regularly where they would touch; ``cell`` in inches."""
     names = [[style.format_number(v) for v in values] for values in (x, y)]
-    # DejaVu's digits are 0.64 em wide; leave one free between neighbours.
     em = style.SMALL / 72
-    needed = (0.64 * em * (max(map(len, names[0])) + 1), 1.4 * em)
+    needed = (style.LETTER * em * (max(map(len, names[0])) + 1), 1.7 * em)  # one free between neighbours
     for axis, labels, need, side in zip((ax.xaxis, ax.yaxis), names, needed, cell, strict=True):
         step = int(np.ceil(need / side))
         axis.set_ticks(range(0, len(labels), step), labels[::step])
@@ -229,9 +231,11 @@ def _sign_change(ax: Axes, curvature: np.ndarray, width: float) -> None:
     _broken(ax, pieces, color=INK, lw=width, solid_capstyle="projecting", path_effects=halo, gid="sign change")
 
 
-def name_phases(ax: Axes, curvature: np.ndarray, cell: tuple[float, float]) -> None:
-    """The words "concave" and "convex" where curves are most so; none where the cells of a sign have no room for it."""
-    for word, sign in (("concave", 1), ("convex", -1)):
+def name_phases(
+    ax: Axes, curvature: np.ndarray, cell: tuple[float, float], names: tuple[str, str] = ("concave", "convex")
+) -> None:
+    """The names where curves are most concave and most convex; none where the cells of a sign have no room for it."""
+    for word, sign in zip(names, (1, -1), strict=True):
         inches = np.array([0.65 * len(word) + 0.6, 1.5]) * style.SMALL / 72
         room = tuple(np.ceil(inches / cell).astype(int))
         if np.any(np.array(room) > curvature.shape):
@@ -246,5 +250,5 @@ def name_phases(ax: Axes, curvature: np.ndarray, cell: tuple[float, float]) -> N
 def write_on_cells(ax: Axes, at: Any, words: str, **how: Any) -> None:
     """Words in the middle of a box that curves shine through only faintly."""
     box = {"boxstyle": "round,pad=0.2", "fc": LIGHT.background, "ec": "none", "alpha": 0.88}
-    look: dict[str, Any] = {"ha": "center", "va": "center", "weight": "bold", "fontsize": style.SMALL, "bbox": box}
+    look: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": style.SMALL, "bbox": box}
     ax.text(at[0], at[1], words, color=INK, **look, **how)

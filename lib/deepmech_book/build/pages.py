@@ -27,10 +27,8 @@ def status(page_runs: list[PageRun], profile: str) -> str:
     lines = [STATUS_HEAD.format(profile=profile)]
     if not ready:
         return "\n".join([*lines, "No notebook has been executed yet.", ""])
-    lines += [
-        f"{len(ready)} pages, {format_duration(sum(made['seconds'] for _, made in ready))} of execution in all.",
-        "",
-    ]
+    took = format_duration(sum(made["seconds"] for _, made in ready))
+    lines += [f"{len(ready)} pages, {took} of execution in all.", ""]
     lines += [":::{table} Execution of each page", ":name: tab-status", ""]
     lines += ["| page | time | executed | by | parameters | results drawn |", "| :-- | --: | :-- | :-- | :-- | :-- |"]
     # One line for all pages that were made alike; as a rule that is a single line.

@@ -79,11 +79,8 @@ def with_rows(line: str, rows: Iterable[str], records: Iterable[Record]) -> str:
 def verdict_counts(records: Iterable[Record]) -> str:
     """Sign and number of each verdict that was given, and how many findings have none, as HTML."""
     of = Counter("" if record.get("kind") == "finding" else record["verdict"] for record in records)
-    counts = [
-        f'<span class="dm-verdict {css}" title="{of[v]} {v}">{sign} {of[v]}</span>'
-        for v, (sign, css) in LOOKS.items()
-        if of[v]
-    ]
+    looks = [(v, of[v], *LOOKS[v]) for v in LOOKS if of[v]]
+    counts = [f'<span class="dm-verdict {css}" title="{n} {v}">{sign} {n}</span>' for v, n, sign, css in looks]
     return " ".join([*counts, *([f"{of['']} without a verdict"] if of[""] else [])])
 
 
@@ -256,9 +253,8 @@ def strip(
     It is SVG in the colour of the text, on a logarithmic scale where positive numbers differ a hundredfold.
     """
     rows = [np.unique(row) for row in (values, nulls) if row is not None]
-    said = "; nulls (rings) ".join(
-        " to ".join(dict.fromkeys(short(float(end))[0] for end in row[[0, -1]])) for row in rows
-    )
+    ends = [[short(float(end))[0] for end in row[[0, -1]]] for row in rows]
+    said = "; nulls (rings) ".join(" to ".join(dict.fromkeys(pair)) for pair in ends)
     rows = [np.quantile(row, np.linspace(0, 1, MOST)) if row.size > MOST else row for row in rows]
     bars = [end for end in region if np.isfinite(end)]
     least, most = (end([*map(end, rows), *bars]) for end in (min, max))
@@ -272,11 +268,9 @@ def strip(
     parts += [f'<path d="M{x(bar):.1f} 1v20" stroke="currentColor" stroke-dasharray="2 2"/>' for bar in bars]
     points = 'cy="9" r="2.5" fill="currentColor" fill-opacity=".5"'
     rings = 'cy="17" r="2" fill="none" stroke="currentColor"'
-    parts += [
-        f'<circle cx="{at:.1f}" {how}/>' for row, how in zip(rows, (points, rings), strict=False) for at in x(row)
-    ]
+    for row, how in zip(rows, (points, rings), strict=False):
+        parts += [f'<circle cx="{at:.1f}" {how}/>' for at in x(row)]
     parts.append(f'<path d="M{x(worst):.1f} 6l-3-5h6z" fill="currentColor"/>')
     title = f"<title>{values.size} {words}, {said}; shaded: where the rule holds</title>"
-    return (
-        f'<svg class="dm-strip" viewBox="0 0 160 22" width="160" height="22" role="img">{title}{"".join(parts)}</svg>'
-    )
+    size = 'viewBox="0 0 160 22" width="160" height="22"'
+    return f'<svg class="dm-strip" {size} role="img">{title}{"".join(parts)}</svg>'

@@ -112,11 +112,8 @@ def errata_markdown(paper: str, pages: Pages) -> str:
         return f"<code>{name.partition('::')[0].replace('/', '/<wbr>').replace('_', '_<wbr>')}</code>"
 
     def table(remark: bool) -> list[str]:
-        rows = [
-            (e.where, e.printed, e.found, "<br>".join(dict.fromkeys(map(shown, e.shown))) or "–")
-            for e in _of(paper, registry.errata().values())
-            if e.remark == remark
-        ]
+        of = [e for e in _of(paper, registry.errata().values()) if e.remark == remark]
+        rows = [(e.where, e.printed, e.found, "<br>".join(dict.fromkeys(map(shown, e.shown))) or "–") for e in of]
         return _table(("where", "in print", "what we find", "shown by"), rows)
 
     apart = (
@@ -346,9 +343,8 @@ def _status_table(groups: Mapping[str, list[Claim]], found: Mapping[str, Record]
         for status in STATUSES:
             there = [(c, found[c.id]) for c in claims if c.status == status and c.id in found]
             of = Counter((outcome(c, r), bool(r.get("interval"))) for c, r in there)
-            cells = (
-                f"{of[o, True]}\u00a0+\u00a0{of[o, False]}" if of[o, True] + of[o, False] else "·" for o in OUTCOMES
-            )
+            both = [(of[o, True], of[o, False]) for o in OUTCOMES]
+            cells = (f"{sure}\u00a0+\u00a0{alone}" if sure + alone else "·" for sure, alone in both)
             rows += [(name, status, *cells)] if of else []
     said = (
         "Each cell: claims whose number has an interval over independent runs + claims without one; rows of a claim "
@@ -374,15 +370,12 @@ def _dots(groups: Mapping[str, list[Claim]], found: Mapping[str, Record]) -> str
         for at, (k, (c, off)) in ((at, one) for at, dots in stacks.items() for one in enumerate(dots)):
             count, near = count + 1, near + (abs(off) < 1)
             told = f"<title>{c.id}: {number(off)} half-widths; {c.status}</title>"
-            parts.append(
-                f'<circle class="{STATUSES[c.status]}" cx="{_x(at / 4)}" cy="{y - 6 - 9 * k}" r="4">{told}</circle>'
-            )
+            place = f'cx="{_x(at / 4)}" cy="{y - 6 - 9 * k}" r="4"'
+            parts.append(f'<circle class="{STATUSES[c.status]}" {place}>{told}</circle>')
     ticks = [f'<path d="M{_x(float(np.arcsinh(t)))} 0V{y}"/>' for t in (-1, 1)]
     ticks += [f'<path class="dm-limit" d="M{_x(0)} 0V{y}"/>']
-    ticks += [
-        f'<text x="{_x(float(np.arcsinh(t)))}" y="{y + 16}" text-anchor="middle">{number(t)}</text>'
-        for t in (-100, -10, -3, -1, 0, 1, 3, 10, 100)
-    ]
+    for t in (-100, -10, -3, -1, 0, 1, 3, 10, 100):
+        ticks += [f'<text x="{_x(float(np.arcsinh(t)))}" y="{y + 16}" text-anchor="middle">{number(t)}</text>']
     ticks += [f'<text x="20" y="{y + 34}">← outside the rule</text>']
     ticks += [f'<text x="700" y="{y + 34}" text-anchor="end">half-widths of the interval; inside the rule →</text>']
     alt = (

@@ -42,7 +42,7 @@ class DiagramMap extends Plane {
     this.svg.append(this.cells, this.curves, this.contour, this.cross, this.grid);
   }
 
-  /** Show a diagram, its cells shaded by `shade`; return the lowest and highest mean, or what has a sign as far below zero as above. */
+  /** Show a diagram, its cells shaded by `shade`; return what is lightest and darkest, of what has a sign as far below zero as above. */
   show(diagram, shade) {
     const title = ({ words, symbol, sub }) => [words + (symbol ? " " : ""), ...(symbol ? symbolText(symbol, sub) : [])];
     const [rows, columns] = diagram.axes, [R, C] = [rows.values.length, columns.values.length];
@@ -51,7 +51,8 @@ class DiagramMap extends Plane {
     this.frame([-0.5, C - 0.5], [-0.5, R - 0.5]);
     const { x, y } = this, [w, h] = [x(1) - x(0), y(0) - y(1)], signed = shade === "curvature";
     const values = means(diagram, shade), known = values.flat().filter(Number.isFinite), most = Math.max(...known.map(Math.abs));
-    const [low, high] = signed ? [-most, most] : [Math.min(...known), Math.max(...known)];
+    const ends = [Math.min(...known), Math.max(...known)];  // dark is good: much accuracy, little energy
+    const [low, high] = signed ? [-most, most] : diagram.outcome === ACCURACY ? ends : ends.reverse();
     const look = (v) => ({
       class: !Number.isFinite(v) ? "missing" : !signed ? "share" : v > 0 ? "concave" : "convex",
       opacity: Number.isFinite(v) ? (DARKEST * (signed ? Math.abs(v) : v - low)) / ((signed ? high : high - low) || 1) : 1,
