@@ -217,7 +217,7 @@ def test_pictures_show_means_in_per_cent_and_numbers_by_diagram():
     assert shaded.accuracy.dims == ("batch_size", "slope")
     assert float(shaded.accuracy.max()) == pytest.approx(90, abs=0.1)
     diagrams = {name: NetworkDiagram(one) for name, one in runs.items()}
-    gains = noise_diagrams.gains(diagrams, {})
+    gains = noise_diagrams.by_winner(noise_diagrams.gains(diagrams, {}))
     assert (
         gains.value.max("better").values == pytest.approx([-1, -1], abs=0.2) and gains.value.attrs["units"] == "points"
     )

@@ -101,7 +101,7 @@ def test_a_cell_with_a_network_that_diverged_has_no_numbers_and_is_counted():
 def test_too_few_seeds_have_no_interval(n):
     made = diagram(BEND, 1 - abs(BEND), n=n)
     assert f"too few runs for an interval: {n}," in NetworkDiagram(made).falls().reason
-    assert "[" not in summaries.table({"few": made}).loc["whole plane: bend", "few"]
+    assert "[" not in summaries.table({"few": made}).loc["rank correlation of accuracy with |curvature|", "few"]
 
 
 def test_photographs_are_drawn_from_layer_1_on_where_the_paper_does():

@@ -54,8 +54,8 @@ def finite(*both):
 def validation_curves(networks):
     """Validation loss and accuracy over training, means with intervals over draws."""
     said = {
-        "loss": "validation loss: no learning at two thirds",
-        "accuracy": "validation accuracy: below a third beyond",
+        "loss": "loss: no learning at two thirds",
+        "accuracy": "accuracy: below a third beyond",
     }
     both = {words: estimate(by_draw(networks, n), "draw", "symmetric") for n, words in said.items()}
     return stack(both, "of").map(lambda end: in_training(end, "mean over trials"))

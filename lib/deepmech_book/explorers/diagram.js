@@ -187,7 +187,7 @@ class Explorer extends StoredView {
         "Every cell is one experiment, and the small curve in it its load curve, stretched to fill the cell. Noise grows to " +
           "the right (the paper draws it mirrored), nonlinearity (for the chain, friction) upwards.",
         "Point at a cell: click or tap it, drag the ring, or move it with the arrow keys (with Shift five cells at a time).",
-        "Red or curves that bulge: concave, the deep layers do more. Blue or curves that sag: convex. On the solid line the " +
+        "Orange or curves that bulge: concave, the deep layers do more. Blue or curves that sag: convex. On the solid line the " +
           "mean curvature changes sign.",
         "Below, the load curves of the cell: a thin line for every seed, the thick one their mean, dotted the straight line " +
           "between its ends. Then the row and the column through the cell; bars reach from the lowest to the highest seed.",

@@ -15,7 +15,7 @@ const REGIMES = {
   convex: ["Over-noisy", "the early layers do more"],
 };
 const GOAL = "Find the shake at which all layers do the same.";
-const YOUNG = "Around epoch 20 even unshaken networks look over-noisy: their last layers learn last.";
+const YOUNG = "Around epoch 20 even unshaken networks are not lazy yet: their last layers learn last.";
 const HEIGHT = 210;
 /** So much of a chain's time, in per cent, is shown of each shake that is passed through. */
 const SEEN = 8;

@@ -47,7 +47,11 @@ def by_accuracy(made):
 def gains(diagrams, fresh):
     """By how much the best bent cell of each diagram is ahead of its best straight one."""
     found = {title: one.bent_gains_over_thresholds(fresh.get(title)) for title, one in diagrams.items()}
-    gains = stack(found, "diagram")
+    return stack(found, "diagram").map(lambda a: said(a, "bent minus straight", "points"))
+
+
+def by_winner(gains):
+    """The same, told apart by which cell is better."""
     sides = {"straight wins": gains.high < 0, "bent wins": gains.low > 0, "open": ~((gains.high < 0) | (gains.low > 0))}
     better = xr.concat(sides.values(), xr.Variable("better", list(sides)))
     return gains.map(lambda a: said(a.where(better), "← straight better · bent better →", "points"))

@@ -233,16 +233,16 @@ class NetworkDiagram:
         best, weakest = self.best_cell, float(self.bends().value.max())
         falls, in_rows = self.falls(), self.falls(in_rows=True)
         return ({"cells left out": str(self.left_out)} if self.left_out else {}) | {
-            "whole plane: bend": str(falls),
-            "whole plane: distance from best noise": two_decimals(falls.null),
-            "within rows: bend": str(in_rows),
-            "within rows: distance from best noise": two_decimals(in_rows.null),
+            "rank correlation of accuracy with |curvature|": str(falls),
+            "the same, with the distance from the noise best in other rows": two_decimals(falls.null),
+            "within rows: with |curvature|": str(in_rows),
+            "within rows: with that distance": two_decimals(in_rows.null),
+            "curvature c₀ around which accuracy is highest": str(self.straightest),
+            "best bent minus best straight cell, percentage points": str(self.bent_gains()),
             "highest accuracy": f"{100 * best['accuracy']:.1f} %",
             "its cell": f"α = {best['slope']:g}, {self.noise.replace('_', ' ')} {best[self.noise]:g}",
             "its curvature": str(self.best_curvature),
-            "best bent minus best straight, points": str(self.bent_gains()),
-            "curvature c₀ around which accuracy is highest": str(self.straightest),
-            "curvature with noise, weakest row": two_decimals(weakest),
+            "curvature with noise, in the row where it is weakest": two_decimals(weakest),
         }
 
 
