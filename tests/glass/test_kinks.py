@@ -12,7 +12,7 @@ SMOOTH = 3
 """Smooth networks of each phase that ship; of ReLU there are five."""
 FAR = 0.55
 """What a rival is at that does not do as well."""
-REACH = {5: 2.776 / 5**0.5, 3: 4.303 / 3**0.5}
+REACH = {12: 2.201 / 12**0.5, 5: 2.776 / 5**0.5, 3: 4.303 / 3**0.5}
 TIMES = np.unique(np.geomspace(1, 1e5, 300).round())
 WAITS = [10_000, 50_000]
 
@@ -62,9 +62,10 @@ def grown(source, excess):
     return {source: np.stack([np.full_like(excess, 1000), 2000 * np.exp(-excess)])}
 
 
-def pair(claim, usual, make, reach=None, n=5, power=1.0):
+def pair(claim, usual, make, reach=None, n=5, power=1.0, **told):
     """Networks of a claim: ``make(numbers, beside)`` of numbers about the level, and such of the rival, if it does as
-    well; numbers from 1 on are ratios, and scatter by factors. ``reach`` is that of each phase."""
+    well; numbers from 1 on are ratios, and scatter by factors. ``reach`` is that of each phase, and ``told`` what
+    foretells."""
     scatter, panels = by_factors if usual >= 1 else around, kinks.PHASES if reach else ("",)
 
     @page.pair(claim, panels=panels, usual=usual, reach=reach and dict(zip(panels, reach, strict=True)), power=power)
@@ -72,11 +73,11 @@ def pair(claim, usual, make, reach=None, n=5, power=1.0):
         reaches = page.pairs[claim].reach
         drawn = {p: [scatter(one, reaches[p], n, rng) for _ in range(2)] for p, one in level.items()}
         made = {p: make(own, beside if rival else beside - level[p] + FAR) for p, (own, beside) in drawn.items()}
-        return {"runs": made if reach else {kinks.AGEING: made[""]}}
+        return {"runs": made if reach else {kinks.AGEING: made[""]}, **told}
 
 
 def told(source):
-    return lambda numbers, _: run(len(numbers), told_by(source, numbers))
+    return {"make": lambda numbers, _: run(len(numbers), told_by(source, numbers)), "source": source}
 
 
 def named(name):
@@ -85,10 +86,6 @@ def named(name):
 
 def shared(name):
     return lambda own, beside: run(len(own), **{name: in_sets(own, beside)})
-
-
-def grown_beside(source, other):
-    return lambda own, beside: run(len(own), grown(source, own) | grown(other, beside))
 
 
 def spans_that_grow(factor, _):
@@ -100,9 +97,9 @@ pair("C.3.kinks.gradient", 8, named("gradient_norm"), (1.87, 1.94))
 pair("C.3.kinks.smooth", 1, named("gradient_norm"), (0.0012, 8e-5), SMOOTH)
 pair("C.3.kinks.direction", 0.1, named("cos_way"), (0.047, 0.025))
 pair("C.3.kinks.smooth_direction", 0.99999, named("cos_drift"), (8.5e-8, 3.4e-7), SMOOTH)
-pair("C.3.kinks.instant", 0.2, told("one instant"), (0.08, 0.042))
-pair("C.3.kinks.look", 1, told("first look"), (0.053, 0.053), power=0.6)
-pair("C.3.kinks.smooth_instant", 1, told("one instant"), (0.0066, 0.0066), SMOOTH)
+pair("C.3.kinks.instant", 0.2, reach=(0.08, 0.042), **told("one instant"))
+pair("C.3.kinks.look", 1, reach=(0.053, 0.053), power=0.6, **told("first look"))
+pair("C.3.kinks.smooth_instant", 1, reach=(0.0066, 0.0066), n=SMOOTH, **told("one instant"))
 pair("C.3.kinks.span", 0.99, shared("in_gradient"), (0.022, 0.0064))
 pair("C.3.kinks.way", 0.005, shared("in_way"), (0.011, 0.0052))
 pair("C.3.kinks.grows", 2, spans_that_grow, (0.165, 0.105))
@@ -112,9 +109,19 @@ for source, claim, reach, power in (
     ("kinks", "ageing", (0.2, 0.12), 0),
 ):
     grows = lambda numbers, _, source=source: run(5, grown(source, np.log(numbers)))  # noqa: E731
-    pair(f"C.3.kinks.{claim}", 1.025, grows, reach, power=power)
+    pair(f"C.3.kinks.{claim}", 1.025, grows, reach, power=power, source=source)
 for claim, (source, other) in kinks.RIVALS.items():
-    pair(claim, 0.05, grown_beside(source, other), power=0.8 if "renewed" in claim else 0)
+    beside = lambda own, rival, a=source, b=other: run(5, grown(a, own) | grown(b, rival))  # noqa: E731
+    pair(claim, 0.05, beside, power=0.8 if "renewed" in claim else 0, source=source, other=other)
+
+
+@page.pair("C.3.kinks.excess", panels=("with ReLU", "with ReLU over smooth"), usual=1.3, reach=0.09, power=0.6)
+def excesses(level, rng, _):
+    own = np.log(by_factors(level["with ReLU"], 0.06, 12, rng))
+    apart = np.log(by_factors(level["with ReLU over smooth"], 0.09, 12, rng))
+    told = ({kinks.AGEING: run(12, grown("first look", one))} for one in (own, own - apart))
+    return dict(zip(("kinked", "smooth"), told, strict=True))
+
 
 test_claims_hold_where_they_are_true_and_nowhere_else = page.law()
 

@@ -120,16 +120,10 @@ def smooth_direction(runs):
     return Measurement(by_phase(runs, lambda run: first(run.cos_drift)))
 
 
-@measures("C.3.kinks.instant", "C.3.kinks.smooth_instant")
-def instant(runs):
-    """τ₉₀ foretold from one instant by the walked one, after the first wait."""
-    return Measurement(by_phase(runs, lambda run: foretold(run, "one instant"), np.exp))
-
-
-@measures("C.3.kinks.look")
-def look(runs):
-    """τ₉₀ foretold from a look of a hundred steps by the walked one, after the first wait."""
-    return Measurement(by_phase(runs, lambda run: foretold(run, "first look"), np.exp))
+@measures("C.3.kinks.instant", "C.3.kinks.smooth_instant", "C.3.kinks.look")
+def told(runs, source):
+    """τ₉₀ foretold from one instant, or from a look of a hundred steps, by the walked one, after the first wait."""
+    return Measurement(by_phase(runs, lambda run: foretold(run, source), np.exp))
 
 
 # --- claims: what the kinks hold
@@ -167,52 +161,26 @@ def grows(runs):
 # --- claims: how walks slow down
 
 
-def size_of_excess(runs, claim):
-    """Size of the log of the excess in the phase that ages, beside that of a rival."""
-    own, rival = (lambda run, one=one: abs(excess(run, one)) for one in RIVALS[claim])
+@measures("C.3.kinks.renewed", "C.3.kinks.ageing")
+def growth(runs, source):
+    """Excess of walked over foretold growth of τ₉₀: the look renewed at each wait, or the first alone along kinks."""
+    return Measurement(by_phase(runs, lambda run: excess(run, source), np.exp))
+
+
+@measures(*RIVALS)
+def better(runs, source, other):
+    """Size of the log of the excess in the phase that ages; the null: that of another forecast."""
+    own, rival = (lambda run, one=one: abs(excess(run, one)) for one in (source, other))
     return paired({AGEING: runs[AGEING]}, own, rival)
 
 
-@measures("C.3.kinks.renewed")
-def renewed(runs):
-    """Excess of walked over foretold growth of τ₉₀ where the look is renewed at each wait."""
-    return Measurement(by_phase(runs, lambda run: excess(run, "renewed look"), np.exp))
-
-
-@measures("C.3.kinks.ageing")
-def ageing(runs):
-    """Excess of walked over foretold growth, from the first look along kinks with the exact Hessian."""
-    return Measurement(by_phase(runs, lambda run: excess(run, "kinks"), np.exp))
-
-
-@measures("C.3.kinks.renewed_first")
-def renewed_and_first(runs):
-    """Of the renewed look; the null: of the first."""
-    return size_of_excess(runs, "C.3.kinks.renewed_first")
-
-
-@measures("C.3.kinks.renewed_slide")
-def renewed_and_slide(runs):
-    """Of the renewed look; the null: of a renewed slide."""
-    return size_of_excess(runs, "C.3.kinks.renewed_slide")
-
-
-@measures("C.3.kinks.ageing_bowl")
-def ageing_and_bowl(runs):
-    """Along kinks with the Hessian; the null: of the first look's drift and curvature."""
-    return size_of_excess(runs, "C.3.kinks.ageing_bowl")
-
-
-@measures("C.3.kinks.ageing_random")
-def ageing_and_random(runs):
-    """Along kinks with the Hessian; the null: with as many random directions in their place."""
-    return size_of_excess(runs, "C.3.kinks.ageing_random")
-
-
-@measures("C.3.kinks.ageing_near")
-def ageing_and_near(runs):
-    """Along kinks with the Hessian; the null: with directions of pairs near zero in their place."""
-    return size_of_excess(runs, "C.3.kinks.ageing_near")
+@measures("C.3.kinks.excess")
+def with_kinks(kinked, smooth):
+    """Excess that the first look leaves with ReLU, and the same over that of the smooth network of the same seed."""
+    own, without = (excess(runs[AGEING], "first look") for runs in (kinked, smooth))
+    both = {"with ReLU": own, "with ReLU over smooth": own - without}
+    each = {name: estimate(one, "seed", "symmetric").map(np.exp) for name, one in both.items()}
+    return Measurement(stack(each, "excess"))
 
 
 # --- tables
