@@ -115,13 +115,16 @@ for claim, (source, other) in kinks.RIVALS.items():
     pair(claim, 0.05, beside, power=0.8 if "renewed" in claim else 0, source=source, other=other)
 
 
-@page.pair("C.3.kinks.excess", panels=("with ReLU", "with ReLU over smooth"), usual=1.3, reach=0.09, power=0.6)
-def excesses(level, rng, _):
-    own = np.log(by_factors(level["with ReLU"], 0.06, 12, rng))
-    apart = np.log(by_factors(level["with ReLU over smooth"], 0.09, 12, rng))
-    told = ({kinks.AGEING: run(12, grown("first look", one))} for one in (own, own - apart))
-    return dict(zip(("kinked", "smooth"), told, strict=True))
+def with_kinks(claim, source):
+    @page.pair(claim, panels=("with ReLU", "with ReLU over smooth"), usual=1.3, reach=0.09, power=0.6)
+    def networks(level, rng, _):
+        own, over = (by_factors(level[p], 0.09, 12, rng) for p in level)
+        each = {"kinked": grown(source, np.log(own)), "smooth": grown("first look", np.log(own / over))}
+        return {name: {kinks.AGEING: run(12, told)} for name, told in each.items()} | {"source": source}
 
+
+with_kinks("C.3.kinks.excess", "first look")
+with_kinks("C.3.kinks.excess_alike", "Hessian")
 
 test_claims_hold_where_they_are_true_and_nowhere_else = page.law()
 

@@ -174,10 +174,13 @@ def better(runs, source, other):
     return paired({AGEING: runs[AGEING]}, own, rival)
 
 
-@measures("C.3.kinks.excess")
-def with_kinks(kinked, smooth):
-    """Excess that the first look leaves with ReLU, and the same over that of the smooth network of the same seed."""
-    own, without = (excess(runs[AGEING], "first look") for runs in (kinked, smooth))
+@measures("C.3.kinks.excess", "C.3.kinks.excess_alike")
+def with_kinks(kinked, smooth, source):
+    """Excess over the first look with ReLU, and the same over that of the smooth network of the same seed.
+
+    The parabola of ``source`` for ReLU: with Gauss-Newton's curvature, or with the exact Hessian as smooth ones have it.
+    """
+    own, without = excess(kinked[AGEING], source), excess(smooth[AGEING], "first look")
     both = {"with ReLU": own, "with ReLU over smooth": own - without}
     each = {name: estimate(one, "seed", "symmetric").map(np.exp) for name, one in both.items()}
     return Measurement(stack(each, "excess"))
@@ -186,20 +189,18 @@ def with_kinks(kinked, smooth):
 # --- tables
 
 
-def of_times(runs):
-    """τ₉₀ foretold by walked one, after the first wait, the excess of growth, and squared displacement; all kinds."""
-    rows = {}
-    for phase, run in runs.items():
-        for source in run.source.values[1:]:
-            if not np.isfinite(run.overlap.sel(source=source)).any():
-                continue
-            end = first(run.msd).isel(time=-1, drop=True)
-            moved = np.log(end.sel(source=source, drop=True) / end.sel(source="walk", drop=True))
-            numbers = {"τ₉₀, foretold by walked": foretold(run, source)}
-            if run.sizes["waiting"] > 1:
-                numbers["excess of growth"] = excess(run, source)
-            numbers["squared displacement, foretold by walked"] = moved
-            rows[phase, source] = {
-                what: str(estimate(n, "seed", "symmetric").map(np.exp)) for what, n in numbers.items()
-            }
-    return pd.DataFrame.from_dict(rows, "index")
+def moved(run, source):
+    """log of foretold by walked squared displacement at the record's end, after the first wait."""
+    end = first(run.msd).isel(time=-1, drop=True)
+    return np.log(end.sel(source=source, drop=True) / end.sel(source="walk", drop=True))
+
+
+def of_forecasts(kinked, smooth, number):
+    """Geometric means over networks of what is foretold beside walks, by what foretells it, phase and kind."""
+    columns = {}
+    for phase in PHASES:
+        for kind, run in (("ReLU", kinked[phase]), ("softplus", smooth[phase])):
+            known = [source for source in run.source.values[1:] if np.isfinite(run.overlap.sel(source=source)).any()]
+            each = {source: estimate(number(run, source), "seed", "symmetric").map(np.exp) for source in known}
+            columns[f"{phase}, {kind} ({run.sizes['seed']})"] = {source: str(one) for source, one in each.items()}
+    return pd.DataFrame(columns).fillna("")
