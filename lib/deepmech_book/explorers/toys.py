@@ -132,8 +132,8 @@ def sliding(paths: dict[str, xr.DataArray]) -> dict[str, Any]:
     ways = xr.concat(list(paths.values()), xr.Variable("network", list(paths)))
     along, across = (ways.sel(axis=name, drop=True) for name in ("along the drift", "across it"))
     moves, stops = across.diff("step"), xr.Variable("steps without noise", across.step.values[1:])
-    back = (np.sign(moves).diff("step") != 0).reindex(step=moves.step, fill_value=False).cumsum("step")
-    path = np.hypot(moves, along.diff("step")).cumsum("step") / along.isel(step=slice(1, None))
+    back = ((moves > 0).astype(int).diff("step") != 0).reindex(step=moves.step, fill_value=False).cumsum("step")
+    path = ((moves**2 + along.diff("step") ** 2) ** 0.5).cumsum("step") / along.isel(step=slice(1, None))
     says = []
     for k, step in enumerate(stops.values):
         each = zip(paths, back.isel(step=k).values, path.isel(step=k).values, strict=True)
