@@ -178,7 +178,7 @@ def better(runs, source, other):
 def with_kinks(kinked, smooth, source):
     """Excess over the first look with ReLU, and the same over that of the smooth network of the same seed.
 
-    The parabola of ``source`` for ReLU: with Gauss-Newton's curvature, or with the exact Hessian as smooth ones have it.
+    ``source`` is the parabola for ReLU: with Gauss-Newton's curvature, or the exact Hessian, as of smooth networks.
     """
     own, without = excess(kinked[AGEING], source), excess(smooth[AGEING], "first look")
     both = {"with ReLU": own, "with ReLU over smooth": own - without}
