@@ -35,9 +35,8 @@ def cornered(levels, scatter, rng):
     """Networks with these levels in the two corners, and half of them elsewhere."""
     one = networks(0.0, 0.0, rng)
     bend = one["curvature"] + xr.DataArray([levels[LAZY], 0.0, 0.0, -levels[NOISY]], dims="dropout")
-    each = xr.DataArray(rng.standard_normal((4, 10)) * np.array([scatter[0], 0, 0, scatter[1]])[:, None],
-                        dims=("dropout", "seed"))  # fmt: skip
-    return one.assign(curvature=bend + each)
+    each = rng.standard_normal((4, 10)) * np.array([scatter[0], 0, 0, scatter[1]])[:, None]
+    return one.assign(curvature=bend + xr.DataArray(each, dims=("dropout", "seed")))
 
 
 def as_bent_before_training(kind):
@@ -62,7 +61,7 @@ def placed(level):
         at = np.random.default_rng(draw).permutation(12)
         cells = size[at].reshape(3, 4), right[at].reshape(3, 4)
         one = networks(cells[0], 0.0, np.random.default_rng(0), cells[1], 0.0)
-        found.append((NetworkDiagram(one).falls.null, draw, cells))
+        found.append((NetworkDiagram(one).falls().null, draw, cells))
     return max(found, key=lambda one: one[0])[2]
 
 

@@ -37,17 +37,14 @@ def stopped_networks(rng, effect=1.0, share=0.0, frozen=0.2, groups=6, noise=0.0
     x, own = means(time), np.eye(K)[..., None]
     step = RATE * x[:, None] * (effect * own)
     other = RATE * effect * (share + noise * rng.normal(size=groups))[:, None, None, None, None]
-    move = step + other * x[:, None] * (1 - own)
-    initial = like(frozen * RATE * np.broadcast_to(x[:, None], step.shape), "time", "class", "trained", "logit")
-    return xr.Dataset(
-        {
-            "mean": like(means(block), "block", "class", "logit"),
-            "logits": like(x, "time", "class", "logit"),
-            "move": (("group", "time", "class", "trained", "logit"), move),
-            "move_frozen": initial,
-        },
-        {"time": time, "block": block},
-    )
+    dims = "time", "class", "trained", "logit"
+    found = {
+        "move_frozen": like(frozen * RATE * np.broadcast_to(x[:, None], step.shape), *dims),
+        "mean": like(means(block), "block", "class", "logit"),
+        "logits": like(x, "time", "class", "logit"),
+        "move": (("group", *dims), step + other * x[:, None] * (1 - own)),
+    }
+    return xr.Dataset(found, {"time": time, "block": block})
 
 
 BLOCKS = {"shapes": 0.0069, "photos": 0.052}
@@ -78,11 +75,8 @@ def steps_to_first_order(level, rng, rival):
     return {"kernels": runs, "steps": runs["shapes"]}
 
 
-FOUND = {
-    f"shapes, {moves.FIRST_ORDER}": 0.0137,
-    f"shapes, {moves.WHOLE}": 0.0137,
-    f"photos, {moves.FIRST_ORDER}": 0.044,
-}
+FOUND = {f"shapes, {moves.FIRST_ORDER}": 0.0137, f"shapes, {moves.WHOLE}": 0.0137}
+FOUND |= {f"photos, {moves.FIRST_ORDER}": 0.044}
 """What is measured, divided by the size of logits and not, and half-widths of the intervals that ship."""
 
 
@@ -131,9 +125,8 @@ def test_effects_are_those_of_logits_and_of_steps_by_both_models(exact):
 
 def test_moves_that_no_margin_divides_weigh_each_record_by_its_margin_and_a_later_start_leaves_the_first_out(exact):
     """Steps that move all alike at first and their own class alone in the end, while margins grow."""
-    assert [one.value for one in moves.by_weight(moves.effects_by_source(exact, 551, exact)).values()] == pytest.approx(
-        [0.25] * 4
-    )
+    alike = moves.by_weight(moves.effects_by_source(exact, 551, exact))
+    assert [one.value for one in alike.values()] == pytest.approx([0.25] * 4)
     own = xr.DataArray(np.eye(3), dims=("class", "trained"))
     share = xr.DataArray(np.linspace(1, 0, exact.sizes["time"]), {"time": exact.time})
     steps = exact.assign(move=exact.move * own + exact.move * 4 * share * (1 - own))

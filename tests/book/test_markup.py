@@ -86,12 +86,9 @@ def test_no_page_runs_what_a_notebook_says(html, chromium):
 
 
 def test_any_text_is_code_in_one_cell_of_a_table():
+    markdown = MarkdownIt("commonmark").enable("table")
     for text in (NASTY, "`", "``` ```", "a\nb\tc", "|", "\\|"):
-        table = (
-            MarkdownIt("commonmark")
-            .enable("table")
-            .render(f"| a | b |\n| --- | --- |\n| {pages.as_code(text)} | x |\n")
-        )
+        table = markdown.render(f"| a | b |\n| --- | --- |\n| {pages.as_code(text)} | x |\n")
         cells = BeautifulSoup(table, "html.parser").select("tbody td")
         assert [words(c) for c in cells] == [" ".join(text.split()), "x"] and cells[0].code, text
 

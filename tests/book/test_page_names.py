@@ -18,10 +18,8 @@ def imported_and_bound(code: str) -> tuple[set[str], set[str]]:
 
 def test_bindings_are_seen():
     rebound = "for b in d: pass\ndef np(x):\n    d = 1\n[e for e in a if (d := e)]\n"
-    assert imported_and_bound("import numpy as np\nfrom a import b, c as d\n" + rebound) == (
-        {"np", "b", "d"},
-        {"b", "np", "d"},
-    )
+    names = {"np", "b", "d"}
+    assert imported_and_bound("import numpy as np\nfrom a import b, c as d\n" + rebound) == (names, names)
     assert imported_and_bound("from a import b\nx = [b for b in y]\n") == ({"b"}, {"x"})
 
 
@@ -31,6 +29,5 @@ def test_no_page_rebinds_what_it_imported_or_was_given(name):
     cells = [cell for cell in source.notebook.cells if cell.cell_type == "code"]
     code = [cell.source for cell in cells if "parameters" not in cell.metadata.get("tags", [])]
     imported, bound = imported_and_bound("\n".join(code))
-    assert not (imported | set(source.parameters)) & bound, (
-        "give these another name: later cells want them as they were"
-    )
+    again = (imported | set(source.parameters)) & bound
+    assert not again, "give these another name: later cells want them as they were"

@@ -35,9 +35,8 @@ PHASES = {"n_data": 120, "width": 3, "n_seeds": LEAST, "steps": 640, "waiting": 
 
 def at(*temperatures, **phases):
     """Walks of few networks at these temperatures; at others where a phase is named."""
-    return {
-        "changes": PHASES | {"temperatures": list(temperatures)} | {k: {"temperatures": v} for k, v in phases.items()}
-    }
+    own = {phase: {"temperatures": values} for phase, values in phases.items()}
+    return {"changes": PHASES | {"temperatures": list(temperatures)} | own}
 
 
 #: Page: the factor that divides its sizes, and what it needs in place of a size divided.
@@ -107,10 +106,8 @@ def enlarged(name):
     many = [np.arange(1500), np.arange(1500, 1797)]
     if channels == 3:
         first = np.flatnonzero(digits.target < 3)
-        many = [
-            np.append(part, np.resize(np.intersect1d(part, first), n))
-            for part, n in zip(many, (15_500, 3100), strict=True)
-        ]
+        more = [np.resize(np.intersect1d(part, first), n) for part, n in zip(many, (15_500, 3100), strict=True)]
+        many = list(map(np.append, many, more))
     parts = [(images[part], digits.target[part].astype(np.int64)) for part in many]
     return *parts, SOURCES[name].shape, ["bundled digits"], "bundled digits"
 

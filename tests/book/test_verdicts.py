@@ -178,10 +178,8 @@ def test_no_rule_and_no_measure_changed_without_a_word_in_its_history():
         one = claims.claim(name)
         by = digests.of_rule(one), digests.of_measure(one, functions.functions_of(one.page)[name])
         assert verdicts.NONE not in (row.rule, row.measure), f"{name}: deepmech book --accept writes its digests"
-        assert (
-            verdicts.unsaid(row, Row(name, row.verdict, None, history=len(one.history), rule=by[0], measure=by[1]))
-            == ""
-        )
+        now = Row(name, row.verdict, None, history=len(one.history), rule=by[0], measure=by[1])
+        assert verdicts.unsaid(row, now) == ""
 
 
 def test_what_changes_needs_an_entry_of_the_history_but_where_no_number_moves(table):
@@ -196,9 +194,8 @@ def test_what_changes_needs_an_entry_of_the_history_but_where_no_number_moves(ta
     assert "A.3.eq8: measured otherwise" in told(table, found(measure="n")), "the build says so all the same"
     for accept in (False, True):
         for changed in ({"rule": "q"}, {"measure": "n", "measured": -0.0499}):
-            with pytest.raises(
-                BookError, match=r"(?s)its (rule|measure, null or code) changed; add 'changed .*phase_diag"
-            ):
+            words = r"(?s)its (rule|measure, null or code) changed; add 'changed .*phase_diag"
+            with pytest.raises(BookError, match=words):
                 verdicts.demand(table, found(**changed), "quick", [PAGE], accept=accept)
     verdicts.demand(table, found(measure="n"), "quick", [PAGE], accept=True)
     verdicts.demand(table, found("q", "n", 2, measured=-0.0499), "quick", [PAGE], accept=True)

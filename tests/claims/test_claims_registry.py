@@ -7,7 +7,6 @@ from importlib import import_module
 
 import numpy as np
 import pytest
-import yaml
 from entries import entry_of
 
 from deepmech_book import claims
@@ -77,6 +76,9 @@ def test_a_malformed_rule_is_refused(entry):
         Rule.parse(entry)
 
 
+WHOLE = "A.1.a: {says: x, where: x, measure: x, rule: {above: 0}"
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -89,12 +91,9 @@ def test_a_malformed_rule_is_refused(entry):
         ("A.1: {says: 3}", "A.1: statement must be words"),
         ("A.1: {said: x}", "A.1: unknown field 'said'"),
         ("- {id: A.1, figure: A.3}", "A.1: .* missing"),
-        ("A.1.a: {says: x, where: x, measure: x, rule: {above: 0}, rows: {A.1.b: {where: y}}}", "A.1.b: .*'statement'"),
-        (
-            "A.1.a: {says: x, where: x, measure: x, rule: {above: 0}, rows: {A.1.b: {says: y, main: true}}}",
-            "row of A.1.a",
-        ),
-        ("A.1.a: {says: x, where: x, measure: x, rule: {above: 0}, history: [changed]}", "A.1.a: .*write 'rule first'"),
+        (f"{WHOLE}, rows: {{A.1.b: {{where: y}}}}}}", "A.1.b: .*'statement'"),
+        (f"{WHOLE}, rows: {{A.1.b: {{says: y, main: true}}}}}}", "row of A.1.a"),
+        (f"{WHOLE}, history: [changed]}}", "A.1.a: .*write 'rule first'"),
         ("- !!python/name:os.system x", "cannot be read"),
     ],
 )
@@ -106,16 +105,9 @@ def test_a_malformed_file_is_named(tmp_path, monkeypatch, text, told):
 
 
 def test_rows_have_the_fields_of_their_family_that_they_do_not_set(tmp_path, monkeypatch):
-    row, words = {"rule": {"below": 1}, "rival": None}, {"where": "w", "measure": "m", "rule": {"above": 0}}
-    head = {
-        "says": "one",
-        **words,
-        "rival": "chance",
-        "main": True,
-        "answer": "so what",
-        "rows": {"A.1.b": {"says": "two", **row}},
-    }
-    (tmp_path / "claims_x.yml").write_text(yaml.safe_dump({"A.1.a": head}))
+    words = "{says: one, where: w, measure: m, rule: {above: 0}, rival: chance, main: true, answer: so what"
+    row = "{A.1.b: {says: two, rule: {below: 1}, rival: ~}}"
+    (tmp_path / "claims_x.yml").write_text(f"A.1.a: {words}, rows: {row}}}")
     monkeypatch.setattr(registry, "files", lambda package: tmp_path)
     first, second = registry.read("claims_x.yml", registry.Claim)
     assert (first.id, first.head, second.id, second.head) == ("A.1.a", "A.1.a", "A.1.b", "A.1.a")

@@ -11,12 +11,7 @@ from deepmech_book.claims import claim, claims, figures
 from deepmech_book.claims.display import badge
 from deepmech_book.claims.registry import AFTER, Section, sections
 from deepmech_book.claims.rules import FAILS, HOLDS
-from deepmech_book.claims.tables import (
-    Finding,
-    findings,
-    findings_markdown,
-    papers_markdown,
-)
+from deepmech_book.claims.tables import Finding, findings, findings_markdown, papers_markdown
 
 HOUSE = Checkout.find()
 
@@ -43,16 +38,10 @@ def test_the_papers_have_every_section_and_every_figure_once():
     assert any("not in this build" in r for r in rows) and any("none: " in r for r in rows)
 
 
-@pytest.mark.parametrize(
-    ("make", "told"),
-    [
-        (lambda: Section("A.x", "nothing"), "either pages or a reason"),
-        (lambda: Section("A.x", "both", pages=("springs",), why="because"), "either pages or a reason"),
-    ],
-)
-def test_a_section_has_pages_or_a_reason(make, told):
-    with pytest.raises(ValueError, match=told):
-        make()
+@pytest.mark.parametrize("more", [{}, {"pages": ("springs",), "why": "because"}], ids=["nothing", "both"])
+def test_a_section_has_pages_or_a_reason(more):
+    with pytest.raises(ValueError, match="either pages or a reason"):
+        Section("A.x", "name", **more)
 
 
 TABLE = verdicts.read(Checkout.find().book / verdicts.FILE)
@@ -63,14 +52,12 @@ def record(name, **more):
     row = TABLE[name]
     interval = None if row.low is None else [row.low, row.high]
     numbers = {"measured": row.measured, "expected": row.expected, "null": row.null, "interval": interval}
-    return {
-        "claim": {"id": name, "verdict": row.verdict, "detail": "In words.", **numbers, **more},
-        "page": claim(name).page,
-    }
+    found = {"id": name, "verdict": row.verdict, "detail": "In words.", **numbers, **more}
+    return {"claim": found, "page": claim(name).page}
 
 
 def heads(text):
-    return [line.partition("</summary>")[0] for line in text.splitlines() if "dm-finding" in line]
+    return [line.partition("</summary>")[0] for line in text.splitlines() if "dm-found" in line]
 
 
 @pytest.mark.parametrize("finding", findings(), ids=lambda f: f.claims[0])
@@ -101,7 +88,7 @@ def test_the_front_page_shows_a_finding_of_each_paper():
         (head,) = heads(text)
         found, said = head.split('<span class="dm-said">')
         late = any(claim(name).status == AFTER for name in f.claims)
-        assert ("changed when a number was known" in said) == late, "how old its rule is"
+        assert (">†<" in said) == late, "how old its rule is"
         assert badge(TABLE[f.claims[0]].verdict, kind=claim(f.claims[0]).kind) in said
         assert "dm-verdict" not in found, "a verdict is on the claim"
         assert all(claim(name).answered(TABLE[name].verdict) in html.unescape(text) for name in f.claims)

@@ -3,7 +3,6 @@
 from itertools import pairwise
 
 import numpy as np
-import pytest
 import runs_elastic_sde as runs
 import xarray as xr
 
@@ -47,29 +46,29 @@ def accuracy_by_steps(level, rng, rival):
     return {"networks": validated(np.cumsum(steps, 0), np.zeros((10, 10)))}
 
 
-@page.pair("B.4.guessing", usual=1 / 3, expected=1 / 3)
-def accuracy_of_guessing(level, rng, rival):
-    at = told(10, 1 / 3 if rival else 1.0, {2 / 3: (level[""], 0.0092)}, rng)
-    return {"networks": validated(at, 0 * at)}
+def accuracy_of_guessing(n, half):
+    def maker(level, rng, rival):
+        at = told(n, 1 / 3 if rival else 1.0, {2 / 3: (level[""], half)}, rng)
+        return {"networks": validated(at, 0 * at)}
+
+    return maker
 
 
-@page.pair("B.4.guessing_long", usual=1 / 3, reach=0.01)
-def accuracy_after_long(level, rng, rival):
-    """A fifth of the scatter that ships, by which five draws never decide it."""
-    at = told(5, 1 / 3 if rival else 1.0, {2 / 3: (level[""], 0.01)}, rng)
-    return {"networks": validated(at, 0 * at)}
+page.pair("B.4.guessing", usual=1 / 3, expected=1 / 3)(accuracy_of_guessing(10, 0.0092))
+# A fifth of the scatter that ships, by which five draws never decide it.
+page.pair("B.4.guessing_long", usual=1 / 3, reach=0.01)(accuracy_of_guessing(5, 0.01))
 
 
-@page.pair("B.4.below", usual=0.0)
-def loss_at_three_fifths(level, rng, rival):
-    change = told(10, 0.0 if rival else -1.1, {0.6: (level[""], 0.0023)}, rng)
-    return {"networks": validated(0 * change + 0.5, change)}
+def loss_at_three_fifths(n, half):
+    def maker(level, rng, rival):
+        change = told(n, 0.0 if rival else -1.1, {0.6: (level[""], half)}, rng)
+        return {"networks": validated(0 * change + 0.5, change)}
+
+    return maker
 
 
-@page.pair("B.4.below_long", usual=0.0)
-def loss_after_long(level, rng, rival):
-    change = told(5, 0.0 if rival else -1.1, {0.6: (level[""], 0.0131)}, rng)
-    return {"networks": validated(0 * change + 0.5, change)}
+page.pair("B.4.below", usual=0.0)(loss_at_three_fifths(10, 0.0023))
+page.pair("B.4.below_long", usual=0.0)(loss_at_three_fifths(5, 0.0131))
 
 
 BEYOND = {2 / 3: 0.001, 0.7: 0.001, 0.8: 0.0093}
@@ -244,11 +243,3 @@ def test_effects_that_are_not_finite_give_no_number_and_say_so():
     found = corruption.gap_fades(made, 201), corruption.begins_small(made), corruption.gap_shrinks_in_logits(made)
     for one in found:
         assert not one.measured.is_finite and one.measured.reason == corruption.TOO_FEW
-
-
-@pytest.mark.parametrize("first, second", [(0.2, 0.8), (0.9, 0.3)])
-def test_indices_of_powers_are_known_and_the_smaller_one_is_named(first, second):
-    """log (1 + t)^(1 − r) over log(1 + t) is 1 − r at all times."""
-    one, two = (xr.DataArray((1 + T) ** (1 - r), {"time": T}, "time") for r in (first, second))
-    found = corruption.tail_indices(one, two)
-    assert [float(found[n]) for n in ("intra", "inter", "least")] == pytest.approx([first, second, min(first, second)])

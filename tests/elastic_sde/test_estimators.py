@@ -57,10 +57,17 @@ def noise_about_a_trend(level, rng, rival):
     """The smallest window has noise of this size about a trend whose largest value is 2, the next one less."""
     trend = xr.DataArray(2 * runs.hump(0.3) / runs.hump(0.3).max(), {"time": T}, "time")
     sizes = xr.DataArray([list(level.values()), [0.1, 0.1]], {"window": [11, 51], "model": list(level)})
-    return {
-        "by_window": xr.Dataset({"intra": trend + 2 * sizes * xr.DataArray((-1.0) ** np.arange(len(T)), dims="time")}),
-        "trend": trend,
-    }
+    noise = sizes * xr.DataArray((-1.0) ** np.arange(len(T)), dims="time")
+    return {"by_window": xr.Dataset({"intra": trend + 2 * noise}), "trend": trend}
+
+
+COUNTS = [80, 240, 480, 4800]
+
+
+def labelled(sets):
+    """Â by model, number of samples, set and time."""
+    coords = {"model": list(MODELS), "per_class": COUNTS, "first_seed": range(8), "time": T}
+    return xr.Dataset({"A": xr.DataArray(sets, coords, tuple(coords))})
 
 
 def sizes(level, rng, few):
@@ -75,10 +82,9 @@ def sizes(level, rng, few):
         common = rng.permutation([1.0, -1.0] * 4)
         common *= (1 - own**2 / 2) ** 0.5 / common.std(ddof=1)
         sets = np.stack([common] * 4)
-        sets[[80, 240, 480, 4800].index(few)] += level[model] + own * rng.normal(size=8)
+        sets[COUNTS.index(few)] += level[model] + own * rng.normal(size=8)
         each.append(sets[..., None] * share)
-    coords = {"model": list(MODELS), "per_class": [80, 240, 480, 4800], "first_seed": range(8), "time": T}
-    return xr.Dataset({"A": xr.DataArray(np.stack(each), coords, tuple(coords))})
+    return labelled(np.stack(each))
 
 
 REACH = 0.3
@@ -91,22 +97,17 @@ def late_sizes(level, rng, few):
     """
     sets = rng.normal(20, 2, (len(MODELS), 1, 8)) * np.ones((1, 4, 1))
     off = [[level[m]] + 0.036 * rng.normal(size=8) for m in MODELS]
-    sets[:, [80, 240, 480, 4800].index(few)] *= 1 + np.stack(off)
+    sets[:, COUNTS.index(few)] *= 1 + np.stack(off)
     late = np.where(np.arange(len(T)) >= len(T) - len(T) // 10, 1.0, rng.uniform(size=len(T)))
-    coords = {"model": list(MODELS), "per_class": [80, 240, 480, 4800], "first_seed": range(8), "time": T}
-    return xr.Dataset({"A": xr.DataArray(sets[..., None] * late, coords, tuple(coords))})
+    return labelled(sets[..., None] * late)
 
 
-@page.pair("B.D3.insensitive", panels=MODELS, usual=0.0, reach=0.03)
-def sizes_alike(level, rng, rival):
-    made = late_sizes(level, rng, 480)
-    return {"by_set": made, "photos": made.isel(first_seed=slice(2))}
+for claim, few in (("B.D3.insensitive", 480), ("B.D3.small_sets", 80)):
 
-
-@page.pair("B.D3.small_sets", panels=MODELS, usual=0.0, reach=0.03)
-def small_sets_alike(level, rng, rival):
-    made = late_sizes(level, rng, 80)
-    return {"by_set": made, "photos": made.isel(first_seed=slice(2))}
+    @page.pair(claim, panels=MODELS, usual=0.0, reach=0.03)
+    def sizes_alike(level, rng, rival, few=few):
+        made = late_sizes(level, rng, few)
+        return {"by_set": made, "photos": made.isel(first_seed=slice(2))}
 
 
 @page.pair("B.D3.growth", panels=MODELS, usual=0.9, reach=REACH)
@@ -136,21 +137,14 @@ def classes(rng, growths, scatter):
 KINDS = [(i, k) for i in ("text", "program") for k in (2, 3)]
 
 
-@page.pair(
-    "B.D4.rises",
-    panels=KINDS,
-    usual=4.0,
-    reach=dict.fromkeys(KINDS[::2], 0.2) | dict.fromkeys(KINDS[1::2], 0.32),
-    told=0.3,
-)
+WITHIN = dict.fromkeys(KINDS[::2], 0.2) | dict.fromkeys(KINDS[1::2], 0.32)
+
+
+@page.pair("B.D4.rises", panels=KINDS, usual=4.0, reach=WITHIN, told=0.3)
 def growth_within(level, rng, rival):
     """Â = u + (K − 1) v, half of it from either."""
-    return {
-        "kinds": {
-            i: classes(rng, [(level[i, k] / 2, level[i, k] / 2 / (k - 1)) for k in (2, 3)], 0.2)
-            for i in ("text", "program")
-        }
-    }
+    half = {i: [(level[i, k] / 2, level[i, k] / 2 / (k - 1)) for k in (2, 3)] for i in ("text", "program")}
+    return {"kinds": {i: classes(rng, growths, 0.2) for i, growths in half.items()}}
 
 
 @page.pair("B.D4.falls", panels=KINDS, usual=-3.0, reach=0.2, told=0.3)

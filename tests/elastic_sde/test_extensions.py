@@ -21,22 +21,12 @@ def weighted_pulls(level, rng, rival):
     rare, ratio = (one.ravel() for one in np.meshgrid([0, 1, 2], list(level)))
     far = [0.5 * v * (1 + 0.06 * rng.normal()) for v in level.values()]
     unmoved = [0.5 * (v if rival else 2.0) for v in level.values()]
-    each = np.repeat([far, [0.5] * 3, unmoved], 3, axis=1)[..., None] * np.where(
-        np.arange(3) == rare[:, None], 1.2, 0.8
-    )
-    distance = np.stack([each, 0.88 * each, 1.12 * each])
-    coords = {
-        "what": ["value", "low", "high"],
-        "model": ["model", "balanced networks", "unmoved logits"],
-        "class": [0, 1, 2],
-        "rare": ("case", rare),
-        "ratio": ("case", ratio),
-    }
-    return {
-        "unequal": xr.Dataset(
-            {"distance": (("what", "model", "case", "class"), distance), "fitted_from": 100.0}, coords, {"n_groups": 10}
-        )
-    }
+    of_class = np.where(np.arange(3) == rare[:, None], 1.2, 0.8)
+    each = np.repeat([far, [0.5] * 3, unmoved], 3, axis=1)[..., None] * of_class
+    coords = {"what": ["value", "low", "high"], "model": ["model", "balanced networks", "unmoved logits"]}
+    coords |= {"class": [0, 1, 2], "rare": ("case", rare), "ratio": ("case", ratio)}
+    distance = ("what", "model", "case", "class"), np.stack([each, 0.88 * each, 1.12 * each])
+    return {"unequal": xr.Dataset({"distance": distance, "fitted_from": 100.0}, coords, {"n_groups": 10})}
 
 
 BELOW, BEYOND = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5), (2 / 3, 0.7, 0.8)
@@ -71,11 +61,8 @@ def own_shares(level, rng, rival):
     for data in ("shapes", "photographs"):
         both = [(data, norm) for norm in ("I", "L")]
         far = [level[p] if rival and p == ("shapes", "I") else 3.0 for p in both]
-        late = [
-            [ten(p, level[p]) for p in both],
-            [ten(p, v, 0.3) for p, v in zip(both, far, strict=True)],
-            np.ones((2, 10)),
-        ]
+        own = [ten(p, level[p]) for p in both]
+        late = [own, [ten(p, v, 0.3) for p, v in zip(both, far, strict=True)], np.ones((2, 10))]
         over_time = 0.4 * np.array(late)[..., None] * np.repeat([9.0, 1.0], [16, 4])
         coords = {"model": ["own first", "I", "L"], "norm": ["I", "L"]}
         fits[data] = xr.Dataset({"distance": (("model", "norm", "split", "time"), over_time)}, coords)

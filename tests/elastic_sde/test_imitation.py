@@ -56,25 +56,18 @@ def ratios_of_logits(level, rng, rival):
 
     def paths(off):
         last = real + off[:, None, None] * where
-        both = np.stack([9 - last, last], 1), np.stack([9 - real, real])
-        return xr.Dataset(
-            {"median": (("batch", "time", "class", "logit"), both[0]), "genuine": (("time", "class", "logit"), both[1])}
-        )
+        median, genuine = np.stack([9 - last, last], 1), np.stack([9 - real, real])
+        dims = ("batch", "time", "class", "logit")
+        return xr.Dataset({"median": (dims, median), "genuine": (dims[1:], genuine)})
 
     coords = {"structure": imitation.STRUCTURES, "estimator": ["I", "L-program"]}
-    batches = {d: paths(v + reach[d] / STUDENT * rng.normal(size=5)) for d, v in level.items()}
-    other = {d: paths(np.full(5, 0.9)) for d in DATA}  # by the other model, and the other estimator
-    batches = {
-        d: xr.concat(
-            [xr.concat([other[d], other[d]], "estimator"), xr.concat([other[d], batches[d]], "estimator")], "structure"
-        ).assign_coords(coords)
-        for d in DATA
-    }
-    return {
-        "batches": batches,
-        "blind": {d: paths(np.full(5, v if rival else 0.5)) for d, v in level.items()},
-        "n": 100,
-    }
+    other, batches = paths(np.full(5, 0.9)), {}  # by the other model, and the other estimator
+    for d, v in level.items():
+        own = paths(v + reach[d] / STUDENT * rng.normal(size=5))
+        both = xr.combine_nested([[other, other], [other, own]], list(coords))
+        batches[d] = both.assign_coords(coords)
+    constant = {d: paths(np.full(5, v if rival else 0.5)) for d, v in level.items()}
+    return {"batches": batches, "blind": constant, "n": 100}
 
 
 def paths(l_model, i_model=None):
@@ -95,10 +88,8 @@ def blind(l_model):
 
 def each(level, scatter, rng):
     """Numbers by batch and norm, by data (batch, norm, 1, 1)."""
-    by_norm = {
-        d: np.stack([level[d, n] + scatter[d, n] / STUDENT * rng.normal(size=5) for n in NORMS], 1) for d in DATA
-    }
-    return {d: one[..., None, None] for d, one in by_norm.items()}
+    one = {panel: level[panel] + scatter[panel] / STUDENT * rng.normal(size=5) for panel in BOTH}
+    return {d: np.stack([one[d, n] for n in NORMS], 1)[..., None, None] for d in DATA}
 
 
 LATE, CLASSES = (TIME >= 80)[:, None], np.array([0.5, 1.0, 1.5])

@@ -167,11 +167,8 @@ def test_slow_profile(engine: Any, friction: float) -> None:
 def test_an_address_sets_numbers_in_range_and_choices_and_nothing_else(engine: Any) -> None:
     """Whatever stands behind the # of an address that somebody sent."""
     made, letters = np.random.default_rng(0), list("0123456789.eE+-xX_ \t<>&\"'#=%aAnNfFiIyYtrue")
-    texts = [
-        "",
-        "<img src=x onerror=alert(1)>",
-        *["NaN", "-Infinity", "1e999", "-1", "true", "__proto__", "0x10", "1e-320"],
-    ]
+    odd = "NaN -Infinity 1e999 -1 true __proto__ 0x10 1e-320"
+    texts = ["", "<img src=x onerror=alert(1)>", *odd.split()]
     texts += ["".join(made.choice(letters, made.integers(1, 8))) for _ in range(2000)]
     for kind in EXPLORERS:
         page = page_of(kind)

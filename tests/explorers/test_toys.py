@@ -11,6 +11,9 @@ from deepmech.metrics.curvature import curvature
 from deepmech_book import explorers
 from deepmech_book.explorers import toys
 from deepmech_book.explorers.relaxation import phase_run
+from deepmech_book.glass.displacement import LOW
+from deepmech_book.glass.experiments import experiment
+from deepmech_book.sweeps.shipped import result
 
 PICKED = {
     "curves": xr.DataArray(np.arange(12.0).reshape(2, 2, 3), {"t": [1, 2], "who": ["a", "b"]}, ("t", "who", "x")),
@@ -28,16 +31,33 @@ def test_weak_noise_creeps_to_the_same_end() -> None:
     assert told == sorted(told) and set(told) == {False, True}
 
 
+def test_one_weight_has_the_minima_that_it_tells_of() -> None:
+    made = toys.one_weight()
+    whole = made["curves"].sel(curve="data loss and penalty").values
+    inside = whole[:, 1:-1]
+    least = (inside < whole[:, :-2]) & (inside < whole[:, 2:])
+    told = [2 if "two minima" in words else 1 for words in made["says"]]
+    assert least.sum(1).tolist() == told and set(told) == {1, 2}
+    origin = int(abs(made["curves"]["weight w"].values[1:-1]).argmin())
+    assert least[1:, origin].all() and not least[0, origin]
+
+
+def test_the_glass_former_dips_and_networks_do_not() -> None:
+    made = toys.caged(phase_run("regularised mnist"), result(experiment("glass-former")).msd)
+    networks, former, _ = made["curves"].sel(time=slice(100, None)).transpose("kind", "time", "temperature")
+    assert (networks.min("time") > LOW).all() and (former.min("time") < LOW).all() and (former.max("time") > 1).all()
+
+
 def test_free_walks_fall_on_one_curve_exactly() -> None:
     made = toys.rescaled(phase_run("regularised mnist"))
     free = made["curves"].sizes["temperature"] // 2
-    curves, places = (made[name].isel(temperature=slice(free, None)).values for name in ("curves", "places"))
+    curves, places = (made[name][[0, -1], free:].values for name in ("curves", "places"))
     seen = places[1].max(-1) > 3  # of cold walks the record sees the beginning alone
-    spread = [
-        np.ptp([np.interp(at, x, q) for x, q in zip(places[unit][seen], curves[unit][seen], strict=True)])
-        for unit, at in enumerate((1000.0, 2.0))
-    ]
-    assert seen.sum() > 2 and spread[0] > 0.3 and spread[1] < 0.01
+
+    def spread(unit, at):
+        return np.ptp([np.interp(at, x, q) for x, q in zip(places[unit][seen], curves[unit][seen], strict=True)])
+
+    assert seen.sum() > 2 and spread(0, 1000.0) > 0.3 and spread(1, 2.0) < 0.01
 
 
 def test_the_threshold_says_who_leads() -> None:
@@ -45,9 +65,8 @@ def test_the_threshold_says_who_leads() -> None:
     dims = ("slope", "dropout", "seed")
     made = toys.threshold(xr.Dataset({"curvature": (dims, bend[..., None]), "accuracy": (dims, right[..., None])}))
     told = dict(zip(made["curves"].threshold.values.round(3).tolist(), made["says"], strict=True))
-    assert "2 of 4" in told[0.05] and told[0.05].endswith(
-        "94.00 %, the best bent one 95.00 %: bent leads by 1.00 points."
-    )
+    assert "2 of 4" in told[0.05]
+    assert told[0.05].endswith("94.00 %, the best bent one 95.00 %: bent leads by 1.00 points.")
     assert "3 of 4" in told[0.065] and told[0.065].endswith("straight leads by 5.00 points.")
 
 

@@ -23,14 +23,10 @@ def test_a_page_from_disk_trains_after_a_guess_beside_the_chain(visit: Any, stil
     curve = simulated("training", explorers.training_page.state(epochs=2, dropout=0.14))[-1, :-1]
     told = page.inner_text(".numbers").replace("−", "-").split()
     assert float(told[1]) == pytest.approx(float(curvature(curve)), abs=6e-3)
-    told_of = {
-        "concave": "the deep layers do more",
-        "linear": "every layer does",
-        "convex": "the shallow layers do more",
-    }
+    says = {"concave": "the deep layers do more", "linear": "every layer does", "convex": "the shallow layers do more"}
     shape = "concave" if float(told[1]) > 0.02 else "convex" if float(told[1]) < -0.02 else "linear"
     said = page.inner_text(".guess span")
-    assert said.startswith(f"{'Right' if shape == 'linear' else f'No, {shape}'}: {told_of[shape]}")
+    assert said.startswith(f"{'Right' if shape == 'linear' else f'No, {shape}'}: {says[shape]}")
     assert said in page.inner_text("[role=status]") and "dropout 0.14" in page.inner_text(".about")
     state = training_page.state(dropout=0.14)
     p = {"friction_right": FIG_3.friction_range, "friction_left": FIG_3.friction_left, "noise": FIG_3.noise_range / 2}
@@ -49,9 +45,8 @@ def test_it_opens_on_a_finished_run_and_keeps_three_and_says_when_the_chain_disa
     page = visit().open(still("training", epochs=2, dropout=0.5, trained=True))
     assert page.input_value("input[name=shown]") == "2" and not page.locator(".guess").is_visible()
     bends = page.inner_text(".numbers").replace("−", "-").split()
-    ours, chain = (
-        ("concave" if b > 0.02 else "convex" if b < -0.02 else "linear") for b in map(float, (bends[1], bends[4]))
-    )
+    both = (float(bends[i]) for i in (1, 4))
+    ours, chain = ("concave" if b > 0.02 else "convex" if b < -0.02 else "linear" for b in both)
     told = page.inner_text(".state span")
     assert (f"the chain disagrees: it is {chain}" in told) if chain != ours else ("so does the chain" in told)
     slope = page.locator("input[name=slope]")

@@ -152,24 +152,11 @@ def test_ticks_name_the_values_of_their_cells():
 
 def test_wrong_dimensions_say_what_was_needed():
     load, c = field()
-    with pytest.raises(
-        ValueError, match=r"phase_diagram load: dimensions are .*'run'.*needed \('eps', 'mu', 'block'\)"
-    ):
+    wrong = r"phase_diagram load: dimensions are .*'run'.*needed \('eps', 'mu', 'block'\)"
+    with pytest.raises(ValueError, match=wrong):
         diagram(load.expand_dims(run=2), c)
     with pytest.raises(ValueError, match="labels along 'eps' differ"):
         diagram(load, c.assign_coords(eps=c.eps + 1))
-    with pytest.raises(ValueError, match="load_curves load is a ndarray"):
-        figures.load_curves(load.values, **say)
-    with pytest.raises(ValueError, match=r"trajectories force: dimensions"):
-        figures.trajectories(load.isel(mu=0), time="eps", force=load, **say)
-    with pytest.raises(ValueError, match="load_curves theory: labels along 'eps' differ"):
-        figures.load_curves(load.isel(mu=0), by="eps", theory=load.isel(mu=0, eps=[0]), **say)
-    with pytest.raises(ValueError, match="lines interval: labels along 'eps' differ"):
-        figures.lines(c[0], x="eps", x_label="ε", y_label="c", interval=(c[0, 1:], c[0]), **say)
-    with pytest.raises(ValueError, match="lines log = 'z'"):
-        figures.lines(c.isel(mu=0), x="eps", x_label="ε", y_label="c", log="z", **say)
-    with pytest.raises(ValueError, match=r"scatter y: dimensions"):
-        figures.scatter(c, c.isel(mu=0), **say)
     with pytest.raises(ValueError, match="friction_left = -1"):
         figures.friction_law(0.1, -1, **say)
     with pytest.raises(ValueError, match="must rise or fall strictly"):
@@ -185,17 +172,6 @@ def test_arranged_only_reorders(order):
     assert np.array_equal(out["b"].values, np.arange(3))
 
 
-@pytest.mark.filterwarnings("error")
-def test_a_curve_that_a_logarithmic_axis_cannot_show_has_no_name():
-    """Its name would stand at minus infinity, and the layout makes room for every name."""
-    curves = xr.DataArray([[1.0, 2.0], [3.0, 0.0], [0.0, 0.0]], {"t": [1.0, 2.0], "k": [1, 2, 3]}, ("k", "t"))
-    named = {}
-    for log in ("", "y"):
-        ax = figures.lines(curves, x="t", by="k", label="k = {}", log=log, **say).render().axes[0]
-        named[log] = [t.get_text() for t in ax.texts]
-    assert named == {"": ["k = 1", "k = 2", "k = 3"], "y": ["k = 1", "k = 2"]}
-
-
 def test_load_curves_show_mean_and_spread_over_runs():
     load, _ = field(nx=2, ny=1, y=np.array([0.3]))
     load = load.isel(mu=0, drop=True)
@@ -205,34 +181,6 @@ def test_load_curves_show_mean_and_spread_over_runs():
     assert np.allclose(ax.lines[0].get_ydata(), load.isel(eps=0) + 0.5)
     band = ax.collections[0].get_paths()[0].vertices
     assert band[:, 1].max() == pytest.approx(float(load.isel(eps=0).max()) + 0.5 + np.sqrt(0.5))
-
-
-def test_trajectories_number_every_block_and_have_the_force_below():
-    t = np.linspace(0, 9, 30)
-    load = xr.DataArray(np.exp(-np.outer(ell, t) / 9), dims=("block", "time"), coords={"time": t})
-    both = xr.concat([load, 2 * load], dim="regime").assign_coords(regime=["low", "high"])
-    fig = figures.trajectories(both, panel="regime", force=50 * both.isel(block=3), **say).render()
-    assert [a.get_title(loc="left") for a in fig.axes] == ["low", "high", "force $F$", ""]
-    assert [a.get_text() for a in fig.axes[0].texts] == [str(i) for i in ell]
-    assert np.allclose(fig.axes[3].lines[0].get_ydata(), 100 * load.isel(block=3))
-    low, high, *below = (ax.get_position() for ax in fig.axes)
-    assert low.x1 < high.x0 and low.y0 == high.y0 and all(box.y1 < low.y0 for box in below)
-
-
-@pytest.mark.parametrize("least", [0.0, -1.0])
-def test_a_loss_axis_begins_at_zero_and_only_a_negative_force_goes_below(least):
-    t = np.linspace(0, 9, 30)
-    load = xr.DataArray(-np.outer(1 + ell, t), dims=("layer", "time"), coords={"time": t})
-    loss = xr.DataArray(np.maximum(least, 2 - t), dims="time", coords={"time": t})
-    loads, losses = figures.trajectories(load, layer="layer", force=loss, force_label="loss", **say).render().axes
-    assert loads.get_ylim()[0] < 0 and (losses.get_ylim()[0] == 0 if least == 0 else losses.get_ylim()[0] < -1)
-
-
-def test_names_of_lines_that_end_together_keep_off_the_numbers_below():
-    t = np.linspace(0, 100, 30)
-    load = xr.DataArray(np.exp(-np.outer(1 + ell, t) / 20), dims=("block", "time"), coords={"time": t})
-    ax = figures.trajectories(load, **say).render().axes[0]
-    assert min(name.get_window_extent().y0 for name in ax.texts) > ax.bbox.y0 - 1
 
 
 @pytest.mark.parametrize("right, left", [(0.04, 0.12), (0.1, 0.1), (0.12, 0.04), (0.0, 0.1), (0.1, 0.0)])
@@ -268,17 +216,6 @@ def test_a_drawn_ruler_has_segments_of_one_length():
             assert np.allclose(np.linalg.norm(np.diff(pair.get_xydata(), axis=0), axis=1), 0.5)
 
 
-def test_lines_put_theory_on_the_curves_it_belongs_to():
-    _, c = field(nx=4, ny=3)
-    theory = (c + 5).isel(mu=[2])
-    ax = figures.lines(c, x="eps", by="mu", theory=theory, x_label="ε", y_label="c", **say).render().axes[0]
-    dashed = [a for a in ax.lines if a.is_dashed() and len(a.get_xdata())]
-    third = [a for a in ax.lines if np.array_equal(a.get_ydata(), c.isel(mu=2))]
-    assert len(dashed) == 1 and np.allclose(dashed[0].get_ydata(), c.isel(mu=2) + 5)
-    assert dashed[0].get_color() == third[0].get_color()
-    assert [t.get_text() for t in ax.texts] == ["0", "0.5", "1"]
-
-
 def test_what_cannot_be_drawn_fails_where_it_is_made():
     with pytest.raises(RuntimeError, match="broken"):
         figures.Picture(lambda fig: (_ for _ in ()).throw(RuntimeError("broken")), alt="Nothing to see here.")
@@ -293,16 +230,3 @@ def test_tick_labels_do_not_touch(n):
         edges = sorted((getattr(b, f"{side}0"), getattr(b, f"{side}1")) for b in boxes)
         assert len(edges) >= 2
         assert all(a[1] < b[0] for a, b in itertools.pairwise(edges))
-
-
-def test_kinds_of_points_are_named_once_each():
-    x = xr.DataArray(np.arange(6.0).reshape(3, 2), dims=("panel", "cell"), coords={"panel": ["c", "a", "b"]})
-    fig = figures.scatter(x, x, colour=x["panel"].broadcast_like(x), colour_label="panel", **say).render()
-    (named,) = fig.legends
-    assert (
-        sorted(t.get_text() for t in named.get_texts()) == ["a", "b", "c"] and named.get_title().get_text() == "panel"
-    )
-    assert not fig.axes[0].get_legend() and len(fig.axes) == 1
-    many = xr.DataArray(np.arange(9.0), dims="cell")
-    with pytest.raises(ValueError, match="9 kinds of points"):
-        figures.scatter(many, many, colour=many.astype(str), **say)

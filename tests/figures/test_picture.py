@@ -192,12 +192,6 @@ def test_axes_are_named_by_the_attributes_of_the_arrays(draw):
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("waiting (steps)", "memory")
 
 
-def test_clouds_are_named_by_the_labels_of_their_coordinates():
-    at = points.assign_coords(time=["left", "right"])
-    drawn = figures.clouds(at, group, axes="time", panel="panel", point="block", names=["a"], **say)
-    assert {ax.get_xlabel() for ax in drawn.render().axes} | {drawn.render().get_supxlabel()} >= {"left"}
-
-
 @cache
 def drawn(name: str) -> Picture:
     """Each picture once, for the tests that only look at it."""

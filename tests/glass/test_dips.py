@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.linalg import block_diag
 from scipy.optimize import linprog
 
 from deepmech.core.random import Stream
@@ -13,37 +14,21 @@ STREAM = Stream.of("glass metrics", 0)
 
 
 def dip_by_programming(x):
-    """For every place of the mode, the least half-width of a band with room for a convex and a concave piece."""
-    x, n = np.sort(x), len(x)
-    best = 1.0
+    """For every place of the mode, the least half-width of a band with room for a convex and a concave piece.
+
+    Unknown are both pieces at their points, the mode in both, and the half-width; a piece may jump at the mode.
+    """
+    x, n, best = np.sort(x), len(x), 1.0
     for m in range(n):
-        left, right = m + 1, n - m
-        rows, bounds = [], []
-
-        def row(entries, bound, size=left + right + 1, rows=rows, bounds=bounds):
-            line = np.zeros(size)
-            for k, v in entries.items():
-                line[k] = v
-            rows.append(line)
-            bounds.append(bound)
-
-        for i in range(left):
-            row({i: 1, -1: -1}, i / n)
-            if i < m:
-                row({i: -1, -1: -1}, -(i + 1) / n)
-        for j in range(right):
-            row({left + j: -1, -1: -1}, -(m + j + 1) / n)
-            if j:
-                row({left + j: 1, -1: -1}, (m + j) / n)
-        for start, size, at, sign in ((0, left, 0, 1), (left, right, m, -1)):
-            for i in range(1, size - 1):
-                a, b = x[at + i] - x[at + i - 1], x[at + i + 1] - x[at + i]
-                row({start + i - 1: -sign / a, start + i: sign * (1 / a + 1 / b), start + i + 1: -sign / b}, 0)
-        for i in range(1, left + right):
-            row({i - 1: 1, i: -1}, 0)
-        cost = np.zeros(left + right + 1)
-        cost[-1] = 1
-        found = linprog(cost, np.array(rows), bounds, bounds=[(0, 1)] * len(cost))
+        convex, concave = (
+            np.diff(np.diff(np.eye(len(side)), axis=0) / np.diff(side)[:, None], axis=0) for side in (x[: m + 1], x[m:])
+        )
+        shape = np.concatenate([block_diag(-convex, concave), -np.diff(np.eye(n + 1), axis=0)])
+        below, above = np.delete(np.arange(n + 1), m), np.delete(np.arange(n + 1), m + 1)
+        band = np.concatenate([np.eye(n + 1)[above], -np.eye(n + 1)[below]])
+        rows = np.block([[shape, np.zeros((len(shape), 1))], [band, -np.ones((2 * n, 1))]])
+        ends = np.concatenate([np.zeros(len(shape)), np.arange(n) / n, -np.arange(1, n + 1) / n])
+        found = linprog(np.eye(n + 2)[-1], rows, ends, bounds=(0, 1))
         best = min(best, found.fun) if found.success else best
     return best
 

@@ -16,10 +16,8 @@ TIMES = np.unique(np.geomspace(1, 1e5, 60).round())
 def walked(phase, rng, times=TIMES, temperatures=(0.1, 1e-4, 1e-6, 0.0), speed=1e-7):
     """As many networks of a phase as ship, after one wait."""
     slide = 0.0 if phase == "overparameterised" else speed
-    run = sliding_run(
-        slide, n_seeds=N[phase], temperatures=temperatures, waits=(20_000,), times=times, phase=phase, rng=rng
-    )
-    return run.drop_vars("loss")
+    how = {"temperatures": temperatures, "waits": (20_000,), "times": times, "phase": phase, "rng": rng}
+    return sliding_run(slide, n_seeds=N[phase], **how).drop_vars("loss")
 
 
 def scaled(run, factors):
@@ -51,18 +49,16 @@ def a_rise_after_a_rest(level, rng, rival):
     return {"runs": runs, "glass": glass}
 
 
-@page.pair(
-    "C.5.hot_is_free", panels=N, usual=1.0, expected=1.0, rival=False,
-    reach={"regularised": 0.011, "underparameterised": 0.0147, "overparameterised": 0.05},
-)  # fmt: skip
+HOT = {"regularised": 0.011, "underparameterised": 0.0147, "overparameterised": 0.05}
+
+
+@page.pair("C.5.hot_is_free", panels=N, usual=1.0, expected=1.0, rival=False, reach=HOT)
 def kicks(level, rng, rival):
-    spread = {"regularised": 0.027, "underparameterised": 0.035, "overparameterised": 0.02}
-    return {
-        "runs": {
-            p: scaled(walked(p, rng, temperatures=(0.1, 0.0)), level[p] + spread[p] * rng.standard_normal(N[p]))
-            for p in N
-        }
-    }
+    runs = {}
+    for p, spread in zip(N, (0.027, 0.035, 0.02), strict=True):
+        run = walked(p, rng, temperatures=(0.1, 0.0))
+        runs[p] = scaled(run, level[p] + spread * rng.standard_normal(N[p]))
+    return {"runs": runs}
 
 
 @page.pair("C.5.over_diffuses", panels=(0.1, 1e-4, 1e-6), usual=1.0, expected=1.0, power=0.5)
@@ -72,22 +68,17 @@ def no_landscape(level, rng, rival):
     each = xr.DataArray([*level.values(), 1.0], {"temperature": over.temperature}, "temperature")
     each = each + 0.028 * xr.DataArray(rng.standard_normal(3), dims="seed")
     over = over.assign(msd=(over.msd * each).transpose(*over.msd.dims))
-    return {
-        "runs": {
-            "overparameterised": over,
-            "underparameterised": walked("underparameterised", rng, speed=0.0 if rival else 1e-6),
-        }
-    }
+    under = walked("underparameterised", rng, speed=0.0 if rival else 1e-6)
+    return {"runs": {"overparameterised": over, "underparameterised": under}}
 
 
 def by_batch(levels):
     """Displacements (network, batch size), in units of 10⁻⁴, that are level from 100,000 steps on."""
     time = np.geomspace(1, 1e6, 60)
     far = 1e-4 * np.array(levels)[:, None, :, None] * np.minimum(time / 1e5, 1)
-    coords = {"seed": range(len(levels)), "batch_size": [1, 8, 32, 128][: len(levels[0])], "time": time}
-    return xr.Dataset(
-        {"msd": (("seed", "waiting", "batch_size", "time"), far)}, coords, sliding_run(times=TIMES).attrs
-    ).assign_coords(waiting=[20_000])
+    coords = {"seed": range(len(levels)), "waiting": [20_000], "batch_size": [1, 8, 32, 128][: len(levels[0])]}
+    coords |= {"time": time}
+    return xr.Dataset({"msd": (tuple(coords), far)}, coords, sliding_run(times=TIMES).attrs)
 
 
 @page.pair("C.5.localised", panels=(0, 1), usual={0: 1.56, 1: 1.27}, reach=0.03)
@@ -102,10 +93,8 @@ def test_pictures_show_free_walks_at_one_and_a_slide_at_two():
     free, slide = (sliding_run(speed, times=TIMES) for speed in (0.0, 1e-7))
     beside = displacement.over_free({"free": free, "slide": slide})
     assert np.allclose(beside.sel(phase="free", temperature=[0.1, 1e-3]), 1)
-    late = beside.sel(phase="slide", time=TIMES[-1])
-    assert float(late.sel(temperature=0.0)) == pytest.approx(
-        (1e-7 * TIMES[-1]) ** 2 / (2 * walks.diffusion(1e-6) * TIMES[-1])
-    )
+    late = float(beside.sel(phase="slide", time=TIMES[-1], temperature=0.0))
+    assert late == pytest.approx((1e-7 * TIMES[-1]) ** 2 / (2 * walks.diffusion(1e-6) * TIMES[-1]))
     assert beside.attrs["long_name"] and beside.time.attrs["units"] == "steps"
     powers = displacement.powers(slide)
     assert float(powers.sel(temperature=1.0)[:15].max()) == pytest.approx(1, abs=0.01)

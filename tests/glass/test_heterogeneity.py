@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 import xarray as xr
-from runs_glass import N, gaussian_run, made_up, motilities_of, scatter, two_kinds, uneven
+from runs_glass import N, gaussian_run, motilities_of, scatter, two_kinds, uneven
 
-from deepmech.core.random import Stream
 from deepmech.metrics.glass import MOTILITY_EDGES
 from deepmech_book.glass import heterogeneity, phases
 from deepmech_book.sweeps.glass import walks
@@ -106,21 +105,3 @@ def test_slow_weights_are_those_within_a_free_walk():
     row = table.loc["a, T = 0.001"]
     assert row["slow weights"] == "75 %" and row["at silent units"] == "25 %" and float(row["p of the dip test"]) < 0.05
     assert float(row["median of slow log₁₀|Δw|"].replace("−", "-")) == pytest.approx(free - 0.5, abs=0.1)
-
-
-def test_independent_networks_vary_by_what_independent_weights_do():
-    """χ₄ of binomial overlaps is Q(1 - Q); of networks all alike it is 0, and of free walks in windows all alike."""
-    run = made_up()
-    weights, q = 500, run.overlap.values
-    stream = Stream.of("binomial")
-    draws = [(stream.uniform("u", i, (*q.shape[1:], weights)) < q[0][..., None]).mean(-1) for i in range(40)]
-    many = xr.concat([run.isel(seed=0)] * 40, xr.Variable("seed", range(40)))
-    many = many.assign(overlap=(run.overlap.dims, np.stack(draws)), n_weights=many.n_weights * 0 + weights)
-    chi, independent = heterogeneity.fluctuations(many)
-    inside = independent > 0.05
-    assert float((chi.sel(kind="networks") / independent).where(inside).mean()) == pytest.approx(1, abs=0.1)
-    assert float(chi.sel(kind="free walks").max()) == pytest.approx(0, abs=1e-12)
-    wider = np.array([1.0, 1.1, 0.8, 1.3])[:, None] * np.ones((1, len(run.temperature)))
-    chi, _ = heterogeneity.fluctuations(run.assign(sigma=run.sigma * wider))
-    assert float(chi.sel(kind="free walks").sel(temperature=0.1).max()) > 1
-    assert bool(heterogeneity.fluctuations(run.isel(seed=[0]))[0].isnull().all())

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 import xarray as xr
-from runs_glass import made_up
+from runs_glass import made_up, sliding_run
 
-from deepmech import sweeps
 from deepmech.data import Data
 from deepmech.metrics import relaxation
 from deepmech.simulators.brownian import free_time
@@ -43,18 +42,16 @@ def test_two_regimes_and_their_crossover():
     ratio = regimes.over_free(phases.times(uneven).sel(temperature=[0.1]))
     assert (ratio.low < ratio.value).all() and (ratio.value < ratio.high).all()
     assert not regimes.over_free(phases.times(uneven.isel(seed=[0, 1])).sel(temperature=[0.1])).is_finite
-    assert phases.origin(run).startswith(
-        "digits parity with whitened inputs, P_D = 1796, width 6, N/P_D = 0.137, 4 initial"
-    )
+    words = "digits parity with whitened inputs, P_D = 1796, width 6, N/P_D = 0.137, 4 initial"
+    assert phases.origin(run).startswith(words)
 
 
 def test_where_the_record_ends_first_its_end_is_a_lower_bound():
     """Memory that lasts as a power of another dimension, and scatters by a few per cent between runs."""
     times, length, runs = np.geomspace(1, 1e3, 60), np.array([1e0, 1e1, 1e2, 1e3]), 1 + 0.02 * np.arange(5)
     fall = np.exp(-0.05 * times / (length[:, None] ** 1.2 * runs)[..., None])
-    table = relaxation.decorrelation_times(
-        xr.DataArray(fall, {"length": length, "time": times}, ("length", "seed", "time"))
-    )
+    overlap = xr.DataArray(fall, {"length": length, "time": times}, ("length", "seed", "time"))
+    table = relaxation.decorrelation_times(overlap)
     exact = -np.log(0.9) / 0.05 * length**1.2
     assert np.allclose(table.tau[:2], exact[:2], rtol=0.08) and np.isnan(table.tau[-1])
     assert table.least[-1] == table.least_without[-1, 0] == times[-1] and table.state[-1] == "censored"
@@ -101,20 +98,6 @@ def test_a_swing_within_the_first_steps_is_no_cage():
         assert (displacement.rise_after_plateau(held.sel(time=slice(10, None))) > 1) == is_cage
 
 
-BRIEF = {
-    "n_data": 300,
-    "whiten": False,
-    "width": 6,
-    "preparation": {"sgd_steps": 200, "learning_rate": 0.05, "gain": 2.0},
-}
-
-
-@pytest.fixture(scope="module")
-def run():
-    sweep = walks.phase_sweep("regularised", "digits", [0.01, 1e-6, 0.0], 2, **BRIEF, steps=300, waiting=[10, 40])
-    return phases.survivors(sweeps.run(sweep, chunk=6))
-
-
 def test_shuffled_labels_are_as_many_and_in_another_order():
     plain, shuffled = binary("digits", 600), binary("digits", 600, shuffle=3)
     np.testing.assert_array_equal(plain.x_train, shuffled.x_train)
@@ -130,9 +113,7 @@ def test_one_linear_path_gives_way_at_a_decay_that_grows_with_what_it_explains()
     assert minima.single_path(binary("digits", 600, shuffle=1)) < 0.5 * minima.single_path(binary("digits", 600))
 
 
-def test_where_no_network_has_learnt_the_remedy_is_named(run):
-    unlearnt = run.assign(loss_waited=run.loss_waited * 0 + 0.5)
-    with pytest.raises(
-        ValueError, match=r"of 2 initial conditions 0 diverged, the others lie at the origin.*sgd_steps"
-    ):
+def test_where_no_network_has_learnt_the_remedy_is_named():
+    unlearnt = sliding_run(levels=(0.5, 0.5))
+    with pytest.raises(ValueError, match=r"of 4 initial conditions 0 diverged, .* lie at the origin.*sgd_steps"):
         phases.survivors(unlearnt)

@@ -109,7 +109,7 @@ def test_few_points_of_a_tail_give_no_power_and_one_network_no_difference():
 
 def test_panels_show_free_walks_on_the_dashed_curve_and_slides_off_it():
     free, slide = (sliding_run(speed, spread=0.0, times=LONG) for speed in (0.0, 1e-7))
-    for curves, rival in (superposition.before_and_after(free), superposition.beside_free_walks({"a": free})):
+    for curves, rival in (superposition.late(free), superposition.beside_free_walks({"a": free})):
         assert float(abs(curves - rival).max()) < 5e-3
     curves, rival = superposition.beside_free_walks({"a": free, "b": slide})
     assert float(abs((curves - rival).sel(phase="b")).max()) > 0.1 and float(curves.time.min()) >= superposition.LATE
@@ -131,10 +131,8 @@ def test_last_overlaps_are_those_of_free_walks_and_of_weights_at_rest_in_a_well(
 def test_weights_in_a_well_are_free_at_first_and_slide_away_from_far_out():
     weights = xr.DataArray(np.zeros((3, 1, 5)), {"temperature": [0.01]}, ("seed", "temperature", "weight"))
     window = SIGMA / 300 + 0 * weights.isel(weight=0)
-    free = superposition.in_well(weights, window, 0.01, 4500.0)
-    np.testing.assert_allclose(
-        free, free_overlap(np.array(4500.0), SIGMA / 300, walks.RATE * 0.01 / walks.P_D), rtol=0.05
-    )
+    free = free_overlap(np.array(4500.0), SIGMA / 300, walks.diffusion(0.01))
+    np.testing.assert_allclose(superposition.in_well(weights, window, 0.01, 4500.0), free, rtol=0.05)
     assert float(superposition.in_well(weights + 1.0, window, 0.01, 1e8).max()) < 1e-9
 
 
@@ -147,9 +145,7 @@ def test_simulated_weights_lie_about_the_closed_form():
 
 
 def test_what_is_left_after_infinite_time_falls_as_the_root_of_temperature():
-    ends = superposition.final_overlaps(np.array([0.1, 1e4, 1e6]), 0.01, 1e-3, np.zeros(5)).sel(
-        kind="weight decay alone"
-    )
+    (ends,) = superposition.final_overlaps(np.array([0.1, 1e4, 1e6]), 0.01, 1e-3, np.zeros(5))
     width = np.sqrt(Well(0.01, 0.1, walks.RATE, walks.P_D).variance)
     assert float(ends[0]) == pytest.approx(erf(1e-3 / width / np.sqrt(2)))
     assert float(ends[1] / ends[2]) == pytest.approx(10, rel=1e-3)

@@ -65,9 +65,7 @@ def test_the_loss_vanishes_where_a_straight_line_in_its_logarithm_does():
 
 
 def test_of_two_jumps_the_one_to_the_origin_counts():
-    curve = xr.DataArray(
-        [0.1, 0.35, 0.36, 0.5, 0.5], {"regularisation": [0.01, 0.02, 0.03, 0.04, 0.05]}, "regularisation"
-    )
+    curve = xr.DataArray([0.1, 0.35, 0.36, 0.5, 0.5], {"regularisation": [0.01, 0.02, 0.03, 0.04, 0.05]})
     assert float(transitions.last_step(curve, 0.45)) == pytest.approx(0.14 / 0.4)
     back = curve.copy(data=[0.1, 0.5, 0.2, 0.35, 0.5])
     assert float(transitions.last_step(back, 0.45)) == pytest.approx(0.15 / 0.4), "it came down again"

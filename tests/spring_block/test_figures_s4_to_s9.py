@@ -183,10 +183,9 @@ def test_debiasing_undoes_what_the_noise_of_class_means_does():
 
 
 def test_a_row_has_the_curvature_of_training_and_the_accuracy_of_test_samples():
-    both = xr.Dataset(
-        {"curvature": (("split", "seed"), [[0.1, 0.3], [9, 9]]), "accuracy": (("split", "seed"), [[1, 1], [0.5, 0.7]])},
-        {"split": ["train", "test"]},
-    )
+    split = {"split": ["train", "test"], "seed": range(2)}
+    numbers = {"curvature": [[0.1, 0.3], [9, 9]], "accuracy": [[1, 1], [0.5, 0.7]]}
+    both = xr.Dataset({name: (tuple(split), values) for name, values in numbers.items()}, split)
     rows = figures_s4_to_s9.bend_and_accuracy({"both": both, "one": both.sel(split="test")})
     assert rows.loc["both"].tolist() == [0.2, 60.0] and rows.loc["one"].tolist() == [9.0, 60.0]
 

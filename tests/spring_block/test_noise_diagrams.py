@@ -20,12 +20,8 @@ LESS = np.linspace(0.15, -0.15, 8)
 @page.pair("A.1.noise_bends", panels=PANELS, usual=-0.7, reach=0.03, told=0.3)
 def orders_of_columns(level, rng, rival):
     """One row of each panel has columns in an order of its own, some of them alike."""
-    return {
-        "panels": {
-            noise: diagram(rng, noise, np.stack([LESS, 0.03 * tied(level[noise], 8)]), slopes=(0.0, 0.4))
-            for noise in PANELS
-        }
-    }
+    rows = {noise: np.stack([LESS, 0.03 * tied(level[noise], 8)]) for noise in PANELS}
+    return {"panels": {noise: diagram(rng, noise, bend, slopes=(0.0, 0.4)) for noise, bend in rows.items()}}
 
 
 @page.pair("A.1.slope_bends", panels=PANELS, usual=-0.7, reach=0.06, told=0.3)
@@ -118,11 +114,9 @@ def judges(rng, diagrams, gains, off):
     for name, gain in gains.items():
         one = NetworkDiagram(diagrams[name])
         slopes, values = zip(*one.champions(), strict=True)
-        right = xr.DataArray([0.9, 0.9 + gain / 100], dims="place") + xr.DataArray(
-            off / 100 * rng.standard_normal((2, 40)), dims=("place", "seed")
-        )
+        right = np.array([[0.9], [0.9 + gain / 100]]) + off / 100 * rng.standard_normal((2, 40))
         cells = {"slope": ("place", list(slopes)), one.noise: ("place", list(values))}
-        found[name] = xr.Dataset({"accuracy": right}, cells)
+        found[name] = xr.Dataset({"accuracy": (("place", "seed"), right)}, cells)
     return found
 
 
@@ -173,12 +167,8 @@ def the_best_cell_by_test_curves(level, rng, rival):
 @page.pair("A.S9.best_is_concave", panels=("S9(a)", "S9(b)"), usual=0.3)
 def the_best_cells_bend(level, rng, rival):
     """Two cells, to either side of the level, are as accurate as one another."""
-    return {
-        "diagrams": {
-            name: best_at(rng, "learning_rate", [at - 0.079, at + 0.079], at if rival else -0.3)
-            for name, at in level.items()
-        }
-    }
+    cells = {name: ([at - 0.079, at + 0.079], at if rival else -0.3) for name, at in level.items()}
+    return {"diagrams": {name: best_at(rng, "learning_rate", *how) for name, how in cells.items()}}
 
 
 test_claims_hold_where_they_are_true_and_nowhere_else = page.law()

@@ -6,12 +6,9 @@ import xarray as xr
 
 from deepmech_book.spring_block import printed
 
-PRINT = xr.Dataset(
-    {
-        "accuracy": (("slope", "noise"), np.array([[0.8, 0.9], [0.7, 0.6]])),
-        "load_curve": (("slope", "noise", "layer"), np.broadcast_to([1.0, 0.5, 0.0], (2, 2, 3))),
-    }
-)
+CURVES = np.broadcast_to([1.0, 0.5, 0.0], (2, 2, 3))
+PRINT = xr.Dataset({"accuracy": (("slope", "noise"), [[0.8, 0.9], [0.7, 0.6]])})
+PRINT = PRINT.assign(load_curve=(("slope", "noise", "layer"), CURVES))
 
 
 def ours(points, middle=0.5):
@@ -38,9 +35,8 @@ def test_the_best_epoch_is_that_of_the_smallest_distance_and_seeds_that_are_alik
 
 
 def test_points_stand_over_the_printed_accuracy():
-    theirs, difference, panel = printed.beside_their_accuracy(
-        {"(a)": printed.off_print(ours(2.0), PRINT)}, {"(a)": PRINT}
-    )
+    off = {"(a)": printed.off_print(ours(2.0), PRINT)}
+    theirs, difference, panel = printed.beside_their_accuracy(off, {"(a)": PRINT})
     assert theirs.sizes == difference.sizes == panel.sizes == {"panel": 1, "cell": 4}
     np.testing.assert_allclose(sorted(theirs.values.ravel()), [60, 70, 80, 90])
     np.testing.assert_allclose(difference, 2.0)

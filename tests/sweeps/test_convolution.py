@@ -46,9 +46,8 @@ def test_layer_0_shows_the_mean_images_and_their_width_at_every_stage(tiny):
     for i, digit in enumerate(convolutional.DIGITS):
         own = data.x_train[data.y_train == digit].astype(float)
         mean = own.mean(0)
-        np.testing.assert_allclose(
-            tiny["class_mean"].isel(seed=1, digit=i, layer=0), np.tile(mean.reshape(8, 8), (3, 1, 1)), atol=1e-6
-        )
+        found, shown = tiny["class_mean"].isel(seed=1, digit=i, layer=0), np.tile(mean.reshape(8, 8), (3, 1, 1))
+        np.testing.assert_allclose(found, shown, atol=1e-6)
         every = np.mean([data.x_train[data.y_train == k].mean(0) for k in range(10)], axis=0)
         width = ((own - mean) ** 2).sum(1).mean() / ((mean - every) ** 2).sum()
         np.testing.assert_allclose(tiny["class_width"].isel(digit=i, layer=0), width, rtol=1e-5)

@@ -1,5 +1,7 @@
 """LeNet experiments of paper B: what cells keep of a log, and measures on data whose answer is known."""
 
+import itertools
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -28,19 +30,14 @@ def test_what_a_cell_keeps_is_what_the_log_holds():
         experiment="elastic networks",
     )  # fmt: skip
     z, label, true = (log[n].values for n in ("logits", "label", "true_class"))
-    for k in range(3):
-        for block in range(2):
-            part = slice(20 * block, 20 * block + 20)
-            own = z[:, part][label[:, part] == k].astype(float)
+    for k, block, (by, name) in itertools.product(range(3), range(2), ((label, "mean"), (true, "mean_true"))):
+        part = slice(20 * block, 20 * block + 20)
+        own, tenth = (z[:n, part][by[:n, part] == k].astype(float) for n in (20, 10))
+        np.testing.assert_allclose(made[name].values[block, k], own.mean(0), rtol=3e-4, atol=1e-6)
+        np.testing.assert_allclose(made[f"group_{name}"].values[0, block, k], tenth.mean(0), rtol=3e-4, atol=1e-6)
+        if by is label:
             assert made["count"].values[block, k] == len(own)
-            np.testing.assert_allclose(made["mean"].values[block, k], own.mean(0), rtol=3e-4, atol=1e-6)
             np.testing.assert_allclose(made["spread"].values[block, k], own.std(0), rtol=3e-4, atol=1e-6)
-            other = z[:, part][true[:, part] == k].astype(float)
-            np.testing.assert_allclose(made["mean_true"].values[block, k], other.mean(0), rtol=3e-4, atol=1e-6)
-            tenth = z[:10, part][label[:10, part] == k].astype(float)
-            np.testing.assert_allclose(made["group_mean"].values[0, block, k], tenth.mean(0), rtol=3e-4, atol=1e-6)
-            tenth = z[:10, part][true[:10, part] == k].astype(float)
-            np.testing.assert_allclose(made["group_mean_true"].values[0, block, k], tenth.mean(0), rtol=3e-4, atol=1e-6)
     np.testing.assert_allclose(made["loss"], log["loss"].values.reshape(20, 2, 20).mean((0, 2)), rtol=3e-4)
     right = (z.argmax(-1) == label).reshape(20, 2, 20).mean((0, 2))
     np.testing.assert_allclose(made["accuracy"], right, rtol=3e-4)
@@ -156,9 +153,8 @@ def test_overlap_of_known_clouds():
 
 
 def test_everything_runs_on_a_small_sweep():
-    sweep = networks.trials(
-        "small", label_error=[0.0, 0.5], per_class=12, n_trials=30, iterations=800, thin=10, coarse=100, n_checks=1
-    )
+    few = {"n_trials": 30, "iterations": 800, "thin": 10, "coarse": 100, "n_checks": 1}
+    sweep = networks.trials("small", label_error=[0.0, 0.5], per_class=12, **few)
     made = run(sweep)
     assert made["mean"].sizes == {"label_error": 2, "time": 80, "class": 3, "logit": 3}
     found = readings.estimate(made, 175)
@@ -198,24 +194,16 @@ START = np.array([[0.06, -0.02, -0.04], [-0.03, 0.08, -0.05], [-0.04, -0.01, 0.0
 WEIGHTS = np.array([0.5, 0.3, 0.2])
 
 
-def tables():
-    """The effects over the time since the first record, as a model takes them."""
-    return [xr.DataArray(e, dims="time", coords={"time": TIMES - TIMES[0]}) for e in (INTRA, INTER)]
-
-
 @pytest.mark.parametrize("own", [1.0, 0.6])
 def test_fast_paths_are_the_solution_with_unequal_classes(own):
-    intra, inter = tables()
-    model = ElasticSDE(
-        intra=intra, inter=inter, n_classes=3, n_features=3, structure=mixed_logits(3, own), class_weights=WEIGHTS
-    )
+    # A model takes effects over the time since the first record.
+    intra, inter = (xr.DataArray(e, {"time": TIMES - TIMES[0]}, "time") for e in (INTRA, INTER))
+    model = ElasticSDE(intra, inter, 3, 3, structure=mixed_logits(3, own), class_weights=WEIGHTS)
     exact = mean_solution(model, (TIMES - TIMES[0])[::7], START)["mean"].transpose("time", "class", "feature")
     rule, z = ("L", np.empty(0)) if own == 1 else ("one share", np.array([0.2 / own]))
     parts = extension_models.drift(rule, z, WEIGHTS)
-    error = [
-        abs(tabulated_paths(parts, INTRA, INTER, START, 200.0, n)[::7] - exact.values).max() / abs(exact.values).max()
-        for n in (1, 2, 4)
-    ]
+    made = (tabulated_paths(parts, INTRA, INTER, START, 200.0, n)[::7] for n in (1, 2, 4))
+    error = [abs(path - exact.values).max() / abs(exact.values).max() for path in made]
     assert error[0] < 1e-3
     # Fourth order: halving the step divides the error by about 16.
     assert 11 < error[0] / error[1] < 22 and 11 < error[1] / error[2] < 22
@@ -229,9 +217,8 @@ def test_shares_may_differ_between_classes():
     np.testing.assert_allclose(mixed_logits(3, np.where(np.eye(3) > 0, 0.6, 0.2)), mixed_logits(3, 0.6))
     # Every block has trace 1, as the projectors that it mixes have.
     np.testing.assert_allclose(np.einsum("ijaa->ij", blocks), 1.0)
-    np.testing.assert_allclose(
-        blocks[0, 1], (rows[1][:, None, None] * [mixed_logits(3, 1.0)[0, j] for j in range(3)]).sum(0)
-    )
+    pure = np.stack([mixed_logits(3, 1.0)[0, j] for j in range(3)])
+    np.testing.assert_allclose(blocks[0, 1], (rows[1][:, None, None] * pure).sum(0))
     with pytest.raises(ValueError, match="rows that add up to 1"):
         mixed_logits(3, 2 * rows)
 

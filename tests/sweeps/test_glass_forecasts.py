@@ -43,10 +43,8 @@ def test_a_forecast_of_networks_of_the_book_tells_a_walk_better_than_a_free_one_
     short = {**walks.WHITENED["underparameterised"], "sgd_steps": 5000, "descent_steps": 0}
     how = {"n_data": 300, "steps": 3000, "waiting": [1000], "preparation": short, "width": 4}
     like = walks.phase_sweep("underparameterised", "digits", [1e-2, 0.0], 2, **how)
-    real, said = (
-        run(like, tmp_path / "walks", progress=False),
-        run(forecasts.forecasts(like), tmp_path / "said", progress=False),
-    )
+    real = run(like, tmp_path / "walks", progress=False)
+    said = run(forecasts.forecasts(like), tmp_path / "said", progress=False)
     errors = forecast.distances(real, said).mean("seed")
     assert errors.sel(kind="forecast") < 0.15
     assert errors.sel(kind="forecast") < 0.5 * errors.sel(kind="free walk")

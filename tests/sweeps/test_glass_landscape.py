@@ -46,9 +46,8 @@ def test_a_slice_of_a_quadratic_is_a_paraboloid(seed):
     exact = value(plane.origin) + u[:, None] * tilt[0] + v * tilt[1]
     exact = exact + 0.5 * (inner[0, 0] * u[:, None] ** 2 + inner[1, 1] * v**2) + inner[0, 1] * u[:, None] * v
     np.testing.assert_allclose(made, exact, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(
-        shape.curvatures(lambda x: matrix @ (x - middle), middle, 1e-3), np.linalg.eigvalsh(matrix), atol=1e-8
-    )
+    found = shape.curvatures(lambda x: matrix @ (x - middle), middle, 1e-3)
+    np.testing.assert_allclose(found, np.linalg.eigvalsh(matrix), atol=1e-8)
 
 
 def test_the_plane_holds_its_three_points_and_keeps_their_distances():
@@ -87,9 +86,8 @@ def test_paths():
 def test_participation_ratio_of_random_least_squares():
     n, samples = 60, 300
     x = Stream.of("wishart", 0).normal("x", 0, (samples, n))
-    assert shape.participation_ratio(np.linalg.eigvalsh(x.T @ x / samples)) == pytest.approx(
-        1 / (1 + n / samples), rel=0.03
-    )
+    found = shape.participation_ratio(np.linalg.eigvalsh(x.T @ x / samples))
+    assert found == pytest.approx(1 / (1 + n / samples), rel=0.03)
 
 
 @pytest.mark.parametrize("kinds", [(0, 0), (0, 1), (1, 1)])
@@ -120,9 +118,8 @@ def test_energy_has_its_gradient_and_its_symmetries():
     for k in (0, 7, 449):
         move = np.zeros(450)
         move[k] = 1e-6
-        assert (GLASS.energy(x + move)[0] - GLASS.energy(x - move)[0]) / 2e-6 == pytest.approx(
-            slope[k], rel=1e-5, abs=1e-4
-        )
+        found = (GLASS.energy(x + move)[0] - GLASS.energy(x - move)[0]) / 2e-6
+        assert found == pytest.approx(slope[k], rel=1e-5, abs=1e-4)
     rows = x.reshape(-1, 3)
     swapped = rows.copy()
     swapped[[3, 8]] = rows[[8, 3]]
@@ -162,9 +159,8 @@ def test_renamed_particles_are_the_same_state():
     x = GLASS.crystal(stream).reshape(-1, 3)
     order = np.concatenate([stream.permutation("a", 0, 120), 120 + stream.permutation("b", 0, 30)])
     moved = x[order] + GLASS.side * np.sign(stream.normal("boxes", 0, (150, 3)))
-    np.testing.assert_allclose(
-        landscape.matched(x.ravel(), moved.ravel(), GLASS.species, GLASS.side), x.ravel(), atol=1e-9
-    )
+    found = landscape.matched(x.ravel(), moved.ravel(), GLASS.species, GLASS.side)
+    np.testing.assert_allclose(found, x.ravel(), atol=1e-9)
 
 
 def test_loss_is_torch_s_loss_and_has_its_symmetries():

@@ -134,13 +134,9 @@ def test_two_metrics_measures_the_very_networks_of_figure_1():
 def test_narrow_linear_networks_are_flat_in_d_hat_and_wide_ones_are_not():
     """With fewer units than classes every layer is an invertible map of the one before it, which D̂ cannot see."""
     cells, how = {"slope": [1.0], "dropout": [0.0], "seed": [0]}, {"data": TINY, "training": {"epochs": 30}}
-    narrow, wide = (
-        run(experiment("two-metrics", cells, network={"width": width, "depth": 4}, **how))["load_curve"]
-        .sel(layer=slice(1, None))
-        .squeeze()
-        for width in (6, 40)
-    )
-    narrow, wide = (curves.max("layer") - curves.min("layer") for curves in (narrow, wide))
+    runs = (run(experiment("two-metrics", cells, network={"width": w, "depth": 4}, **how)) for w in (6, 40))
+    curves = [one["load_curve"].sel(layer=slice(1, None)).squeeze() for one in runs]
+    narrow, wide = (one.max("layer") - one.min("layer") for one in curves)
     assert narrow.sel(metric="D_hat") < 1e-3 < 0.1 < narrow.sel(metric="D")
     assert wide.sel(metric="D_hat") > 0.01
 

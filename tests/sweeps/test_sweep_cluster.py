@@ -2,61 +2,26 @@
 process (full disks, chunks that raise) is the same for every executor: :mod:`test_sweep_store` has it."""
 
 import os
-import subprocess
 import sys
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from distributed import Client
+from distributed import Client, LocalCluster
 from test_sweep_run import make, same
 
 from deepmech.sweeps import run
 
 pytestmark = pytest.mark.slow
 WALKS = make()
-# A process of its own, so that it can be killed as a whole and what Dask logs about that is nobody's noise.
-SERVE = """
-import os, sys
-from distributed import LocalCluster
-if __name__ == "__main__":
-    quiet = dict(host="127.0.0.1", dashboard_address="127.0.0.1:0", silence_logs=50)
-    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, **quiet) as cluster:
-        print(cluster.scheduler_address, flush=True)
-        sys.stdin.read()
-"""
-
-
-@contextmanager
-def serve(folder):
-    """A cluster's process and its scheduler's address; at the end every process of it is gone."""
-    script = folder / "serve.py"
-    script.write_text(SERVE)
-    environment = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path]),
-        "DASK_TEMPORARY_DIRECTORY": str(folder),
-    }
-    process = subprocess.Popen(
-        [sys.executable, script],
-        env=environment,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    try:
-        yield process, process.stdout.readline().strip()
-    finally:
-        process.stdin.close()
-        process.stdout.read()  # ends with the last process that has inherited it
-        process.wait()
 
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
-    with serve(tmp_path_factory.mktemp("cluster")) as (_, address):
-        yield address
+    """Of the scheduler; workers find the functions of these tests, and what Dask logs of their deaths is not shown."""
+    path = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+    own = {"env": {"PYTHONPATH": path}, "local_directory": str(tmp_path_factory.mktemp("cluster"))}
+    with LocalCluster(2, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=50, **own) as cluster:
+        yield cluster.scheduler_address
 
 
 @pytest.fixture

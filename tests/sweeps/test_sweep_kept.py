@@ -88,23 +88,24 @@ def test_memory_and_store_give_one_dataset_or_refuse_it_at_once(tmp_path_factory
     assert all(opened[name].equals(kept[name]) for name in kept.variables)
 
 
-@pytest.mark.parametrize("change", ["type", "attribute", "coordinate", "variable", "length", "order"])
+#: What of a chunk may not be otherwise than of the first one.
+OTHERWISE = {
+    "type": lambda made: made.astype("float32"),
+    "attribute": lambda made: made.assign(v=made.v.assign_attrs(units="s")),
+    "coordinate": lambda made: made.assign_coords(k=[1, 3]),
+    "variable": lambda made: made.assign(w=made.v.isel(k=0, m=0, drop=True)),
+    "length": lambda made: made.isel(m=slice(2)),
+    "order": lambda made: made.transpose("cell", "m", "k"),
+}
+
+
+@pytest.mark.parametrize("change", OTHERWISE)
 def test_chunks_that_do_not_fit_are_refused_before_the_last(change):
     """Joined, they would be other numbers, and which depended on how cells were cut into chunks."""
 
     def made(cells):
-        one, late = xr.Dataset({"v": (("cell", "k", "m"), np.zeros((len(cells), 2, 3)))}, {"k": [1, 2]}), cells[0] == 1
-        if late and change == "type":
-            one["v"] = one["v"].astype("float32")
-        if late and change == "attribute":
-            one["v"].attrs["units"] = "s"
-        if late and change == "coordinate":
-            one = one.assign_coords(k=[1, 3])
-        if late and change == "variable":
-            one["w"] = ("cell", np.zeros(len(cells)))
-        if late and change == "length":
-            one = one.isel(m=slice(2))
-        return one.transpose("cell", "m", "k") if late and change == "order" else one
+        one = xr.Dataset({"v": (("cell", "k", "m"), np.zeros((len(cells), 2, 3)))}, {"k": [1, 2]})
+        return OTHERWISE[change](one) if cells[0] == 1 else one
 
     sweep_functions.HELD.update(dataset=made, called=0)
     with pytest.raises(ValueError, match="must return the same variables, of the same types"):

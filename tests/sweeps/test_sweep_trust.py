@@ -186,9 +186,8 @@ def test_a_sweep_beside_the_user_runs_by_its_name(tmp_path, monkeypatch, capsys)
     (tmp_path / "needy.py").write_text("import nowhere_to_be_found\n")
     command = "import sys; sys.path = [p for p in sys.path if p]; from deepmech.cli import main; sys.exit(main())"
     more = ["mysweep:s", "--workers", "2", "--chunk", "1", "--store", "store"]
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", command, "sweep", *more], cwd=tmp_path, capture_output=True, text=True
-    )
+    words = [sys.executable, "-P", "-c", command, "sweep", *more]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "2 cells" in done.stdout
     monkeypatch.chdir(tmp_path)

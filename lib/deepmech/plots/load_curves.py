@@ -208,7 +208,7 @@ def layer_curves(
     words = (0.3 if by else 0.0) + (0.25 if by_label else 0.0)
     columns = min(specs.check_int("layer_curves: columns", columns), len(curves))
     fig = style.new_figure(fig, 0.3 + (3.1 if columns < 3 else 2.5) * rows_of(len(curves), columns) + words)
-    fig.set_figwidth(style.NARROW if columns < 3 else style.WIDTH)
+    fig.set_figwidth(style.NARROW if columns < 3 else style.WIDE)
     room = (fig.get_figwidth() / columns - 0.6) / max(curve.sizes["layer"] for curve in curves.values())
     numbered = all(str(n).isdecimal() for curve in curves.values() for n in curve["layer"].values)
     plain = numbered and (room < 0.35 or not any("kind" in curve.coords for curve in curves.values()))

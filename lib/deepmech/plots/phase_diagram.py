@@ -205,9 +205,8 @@ def _broken(ax: Axes, pieces: list[np.ndarray], **how: Any) -> None:
 def _ticks(ax: Axes, x: np.ndarray, y: np.ndarray, cell: tuple[float, float]) -> None:
     """Values of the cells at their centres, left out regularly where they would touch; ``cell`` in inches."""
     names = [[style.format_number(v) for v in values] for values in (x, y)]
-    # DejaVu's digits are 0.64 em wide; leave one free between neighbours.
     em = style.SMALL / 72
-    needed = (0.64 * em * (max(map(len, names[0])) + 1), 1.4 * em)
+    needed = (style.LETTER * em * (max(map(len, names[0])) + 1), 1.7 * em)  # one free between neighbours
     for axis, labels, need, side in zip((ax.xaxis, ax.yaxis), names, needed, cell, strict=True):
         step = int(np.ceil(need / side))
         axis.set_ticks(range(0, len(labels), step), labels[::step])
@@ -246,5 +245,5 @@ def name_phases(ax: Axes, curvature: np.ndarray, cell: tuple[float, float]) -> N
 def write_on_cells(ax: Axes, at: Any, words: str, **how: Any) -> None:
     """Words in the middle of a box that curves shine through only faintly."""
     box = {"boxstyle": "round,pad=0.2", "fc": LIGHT.background, "ec": "none", "alpha": 0.88}
-    look: dict[str, Any] = {"ha": "center", "va": "center", "weight": "bold", "fontsize": style.SMALL, "bbox": box}
+    look: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": style.SMALL, "bbox": box}
     ax.text(at[0], at[1], words, color=INK, **look, **how)

@@ -1,9 +1,13 @@
-"""How every picture looks: one type size, colours that colour-blind readers can tell apart, panels in rows with one
-legend for all; and what drawing functions ask of an array before they draw it.
+"""How every picture looks: one typeface, three colours that speak, panels in rows with one legend for all; and what
+drawing functions ask of an array before they draw it.
+
+Blue is what a picture is about, and a load curve that sags; vermilion is what stands against it: a rival, heat, a load
+curve that bulges; grey is what they are compared with. More things than three are told apart by the other hues of
+:data:`OKABE_ITO`, ordered ones by shades. The pages and the explorers of the book have the same.
 
 Most pictures of one or two panels are 460 CSS pixels wide: in the column of a phone their smallest text is still 11
-pixels high. One with more in a row is 620 pixels wide, the text column of the book, and is scrolled on a phone. Lines
-keep a contrast of at least 3:1 with the background (WCAG 2, success criterion 1.4.11); text keeps 4.5:1.
+pixels high. One with more in a row is 880 pixels wide, wider than the column of text. Lines keep a contrast of at least
+3:1 with the background (WCAG 2, success criterion 1.4.11); text keeps 4.5:1.
 """
 
 from __future__ import annotations
@@ -13,31 +17,39 @@ import textwrap
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import matplotlib.style
 import numpy as np
 import xarray as xr
-from matplotlib import colormaps
+from matplotlib import colormaps, font_manager
 from matplotlib.axes import Axes
 from matplotlib.colors import Colormap, LinearSegmentedColormap, to_hex, to_rgb, to_rgba_array
 from matplotlib.figure import Figure
 
 WIDTH = 6.2
 """Width of a picture in inches of 100 CSS pixels."""
+WIDE = 8.8
+"""Width of one with three panels or more in a row."""
 NARROW = 4.6
 """Width of one whose words are still 11 pixels high where a phone shows all of it."""
 TEXT = 12
 SMALL = 11
 """Type sizes in points: labels, and the smallest text anywhere."""
 
-OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
-"""The categorical palette of Okabe and Ito (2008), black left out, strongest first."""
+LETTER = 0.5
+"""Width of a letter or digit, in sizes of type."""
+for _file in (Path(__file__).parent / "fonts").glob("*.ttf"):
+    font_manager.fontManager.addfont(_file)
+
+OKABE_ITO = ("#0072B2", "#C24E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
+"""The categorical palette of Okabe and Ito (2008), black left out, strongest first; vermilion dark enough for words."""
 MARKS = "osD^vPX"
 """Groups of points differ in shape as well as in colour."""
 DASHES = (0, (4, 2))
 """Lines of theory and of comparison."""
-COLD_TO_HOT = ("#3366cc", "#7a5fd0", "#b5539b", "#d9583a", "#e06c00")
+COLD_TO_HOT = ("#0079c2", "#7a62c8", "#b5539b", "#cc5540", "#d05a10")
 """Temperatures: the same blue to the same orange on light and dark pages, in the explorers and on the front page."""
 SEQUENTIAL: Colormap = colormaps["cividis"]
 """Shading for an unsigned quantity: perceptually uniform and the same to colour-blind readers."""
@@ -54,7 +66,7 @@ class LIGHT:
     """
 
     background, text, muted, faint = "#ffffff", "#222832", "#48566b", "#d1d5da"
-    warm, cool, neutral = "#b2182b", "#2166ac", "#f2f2f2"
+    warm, cool, neutral = "#c24e00", "#0072b2", "#f2f2f2"
 
 
 GROUND = "#fefefe"
@@ -99,14 +111,14 @@ def categories(n: int) -> list[str]:
 
 
 def sequential_colours(n: int) -> list[str]:
-    """``n`` line colours for an ordered quantity: the part of viridis that is legible on the background."""
+    """``n`` line colours for an ordered quantity: the part of plasma that is legible on the background."""
     usable = _usable()
     return [usable[round(i)] for i in np.linspace(0, len(usable) - 1, n)] if n > 1 else [usable[len(usable) // 2]]
 
 
 @lru_cache
 def _usable() -> list[str]:
-    shades = [to_hex(c) for c in colormaps["viridis"](np.linspace(0, 1, 256))]
+    shades = [to_hex(c) for c in colormaps["plasma"](np.linspace(0, 1, 256))]
     return [c for c in shades if contrast(c, LIGHT.background) >= 3.0]
 
 
@@ -169,7 +181,11 @@ def rc() -> dict[str, Any]:
         "grid.color": LIGHT.faint,
         "grid.linewidth": 0.8,
         "hatch.color": LIGHT.muted,
-        "font.family": "DejaVu Sans",
+        "font.family": ["Source Sans 3", "DejaVu Sans"],
+        "mathtext.fontset": "custom",
+        **{f"mathtext.{kind}": "Source Sans 3" for kind in ("rm", "sf", "tt", "bf")},
+        **{f"mathtext.{kind}": "Source Sans 3:italic" for kind in ("it", "cal", "bfit")},
+        "mathtext.fallback": "stixsans",
         "font.size": TEXT,
         "axes.labelsize": TEXT,
         "axes.titlesize": TEXT,
@@ -333,7 +349,7 @@ def wrapped(title: str, columns: int, width: float = WIDTH) -> str:
 
 
 def _letters(columns: int, width: float) -> int:
-    return int((width / columns - 0.4) / (0.62 * TEXT / 72))
+    return int((width / columns - 0.4) / (LETTER * TEXT / 72))
 
 
 def panels(

@@ -364,7 +364,7 @@ def join(chunks: Sequence[xr.Dataset]) -> xr.Dataset:
 def _require_alike(sweep: Sweep, one: xr.Dataset, two: xr.Dataset) -> None:
     """A ValueError unless two chunks differ in the numbers of their cells alone: joined, they would be other numbers,
     and which depended on how cells were cut into chunks."""
-    a, b = _layout(one), _layout(two)
+    a, b = layout(one), layout(two)
     if differ := {name for name in {*a, *b} if a.get(name) != b.get(name)}:
         name = min(differ)
         raise ValueError(
@@ -375,7 +375,7 @@ def _require_alike(sweep: Sweep, one: xr.Dataset, two: xr.Dataset) -> None:
         )
 
 
-def _layout(chunk: xr.Dataset) -> dict[str, str]:
+def layout(chunk: xr.Dataset) -> dict[str, str]:
     """What all chunks of a sweep have in common: all of a variable but the numbers of cells, as text."""
     found = {}
     for name, one in chunk.variables.items():

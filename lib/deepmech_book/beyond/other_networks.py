@@ -76,7 +76,7 @@ def phases(trained, untrained):
 def accuracy(diagrams):
     """Rank correlation of accuracy with the size of the curvature, by kind; null: with the distance from the dropout
     rate that is best in other rows."""
-    return Measurement(over_diagrams(diagrams, lambda one: one.falls))
+    return Measurement(over_diagrams(diagrams, lambda one: one.falls()))
 
 
 @measures("A.1.travels.resolution")

@@ -84,10 +84,8 @@ class BookEngine(Engine):
         # Sockets in this folder, not ports: two kernels that start together may be given the same free port.
         sockets = {} if sys.platform == "win32" else {"transport": "ipc"}
         config = Config(KernelManager={**sockets, "connection_file": str(folder / "kernel.json")})
-        seconds = kwargs["execution_timeout"]
-        client = Client(
-            nb_man, kernel_name=kernel_name, timeout=seconds, startup_timeout=120, iopub_timeout=60, config=config
-        )
+        waits = {"timeout": kwargs["execution_timeout"], "startup_timeout": 120, "iopub_timeout": 60}
+        client = Client(nb_man, kernel_name=kernel_name, config=config, **waits)
         client.mark, client.server = environment[MARK], kwargs["server"]
         client.progress = environment.get("DEEPMECH_PROGRESS")
         with (folder / SAID).open("wb") as said:

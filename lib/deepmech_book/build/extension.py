@@ -63,9 +63,8 @@ def put_place(app: Any, doctree: nodes.document, name: str) -> None:
     path = re.findall(r"(?m)^\| \{doc\}`/?([^`]+)`", table.read_text(encoding="utf-8")) if table.is_file() else []
     if name in path:
         n = 1 + path.index(name)
-        onward = (
-            f"next: {link(path[n], titles[path[n]].astext())}" if path[n:] and path[n] in titles else "the last page"
-        )
+        later = [f"next: {link(one, titles[one].astext())}" for one in path[n : n + 1] if one in titles]
+        onward = later[0] if later else "the last page"
         lines.append(f"{link('short_path', 'Short path')} {n} of {len(path)} · {onward}")
     places = json.loads(Path(app.srcdir, "generated", "places.json").read_text(encoding="utf-8"))
     for paper, words in places.get(page, {}).items():
@@ -74,14 +73,28 @@ def put_place(app: Any, doctree: nodes.document, name: str) -> None:
     title.parent.insert(title.parent.index(title) + 1, nodes.raw("", below, format="html"))
 
 
+def put_key(app: Any, doctree: nodes.document, name: str) -> None:
+    """Above the first card of a page: how to read one."""
+    cards = (raw for raw in doctree.findall(nodes.raw) if '<details class="dm-claim' in raw.astext())
+    if name.startswith("generated/") and (first := next(cards, None)) is not None:
+        reading = app.builder.get_relative_uri(name, "reading")
+        key = (
+            "On a card: what was measured, with its 95 % interval, and what its simplest rival gives, the null."
+            f' ✓ holds, ≈ so does the null, ✗ fails, ? undecided. Unfold it for more: <a href="{reading}">how</a>.'
+        )
+        first.parent.insert(first.parent.index(first), nodes.raw("", f'<p class="dm-key">{key}</p>', format="html"))
+
+
 def fold_setting_up(app: Any, doctree: nodes.document) -> None:
-    """The cells of parameters and the imports below them become one quiet line: a page begins with a picture."""
+    """The cells of parameters and the imports below them become one quiet line at the end: a page begins with a
+    picture."""
     cells = [c for c in doctree.findall(nodes.container) if c.get("nb_element") == "cell_code"]
     for cell in (c for c in cells if "tag_parameters" in c["classes"]):
         words = "Parameters"
-        while (below := cell.next_node(descend=False, siblings=True)) in cells and words == "Parameters":
+        while (below := cell.next_node(descend=False, siblings=True)) in cells:
             if "tag_injected-parameters" not in below["classes"]:  # what another profile sets
-                if not below.astext().startswith(("import ", "from ")) or "hide_mode" in below:
+                folded = "hide_mode" in below and len(below.children) == 1
+                if not folded and (words != "Parameters" or not below.astext().startswith(("import ", "from "))):
                     break
                 words = "Parameters and imports"
             source = below.children[0]
@@ -91,6 +104,9 @@ def fold_setting_up(app: Any, doctree: nodes.document) -> None:
                 below.parent.remove(below)
         cell.update_basic_atts({"classes": ["tag_hide-input"]})
         cell.attributes |= {"hide_mode": "input", "prompt_show": words, "prompt_hide": words}
+        if len(cell.children) == 1:  # it shows nothing
+            cell.parent.remove(cell)
+            next(iter(doctree.findall(nodes.title))).parent.append(cell)
 
 
 def show_markup(app: Any, doctree: nodes.document) -> None:
@@ -124,9 +140,7 @@ class Answer(SphinxDirective):
         if all(re.fullmatch(r"[-\d.e/]+", answer) for answer in listed):
             control = f'<input inputmode="decimal" autocomplete="off" aria-labelledby="{name}"><button>Check</button>'
         else:
-            control = "".join(
-                f'<button value="{html.escape(one)}">{html.escape(one)}</button>' for one in sorted(listed)
-            )
+            control = "".join(f'<button value="{one}">{one}</button>' for one in map(html.escape, sorted(listed)))
         form = (
             f'<form class="dm-check-answer" data-known="{html.escape(json.dumps(known, ensure_ascii=False))}">'
             f'{control}<output aria-live="polite"></output></form>'
@@ -196,8 +210,8 @@ def setup(app: Any) -> dict[str, Any]:
     for event, hook in hooks.items():
         app.connect(event, hook)
     app.connect("env-get-updated", pointed_at, priority=900)  # once all numbers are given
-    for hook in (add_stamp, fold_setting_up, depend_on_path):
+    for hook in (fold_setting_up, add_stamp, depend_on_path):
         app.connect("doctree-read", hook)
-    for hook in (gallery.put_beside, put_place):
+    for hook in (gallery.put_beside, put_place, put_key):
         app.connect("doctree-resolved", hook)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -17,10 +17,10 @@ from deepmech_book.build.sources import Checkout, PageRun
 
 #: The folder of the site in which the files of all figures lie; the book gives no name to two figures.
 FOLDER = "figures"
-_IMAGE = re.compile(r'src="data:image/(svg|png)[^"]*"')
+_IMAGE = re.compile(r'(<img class="dark-light)( dm-tall)?(" [^>]*)src="data:image/(svg|png)[^"]*"')
 #: The end of a part of a caption, outside of brackets.
 _END = re.compile(r"(?<!Fig)(?<!Figs)(?<!Eq)(?<!vs)(?<!al)[.:;] (?![^(]*\))")
-_STYLE = re.compile("(?s)<style>.*?</style>")
+_STYLE = re.compile('(?s)<style>.*?</style>|<img class="[^"]* dm-tall"[^>]*>')
 _STEM = re.compile(r'class="deepmech-picture[^"]*" data-files="([^"]*)"')
 
 
@@ -49,11 +49,11 @@ def put_beside(app: Any, doctree: nodes.document, page: str) -> None:
         for picture in [raw for raw in figure.findall(nodes.raw) if _STEM.search(raw.astext())]:
             text = picture.astext()
             stem = _STEM.findall(text)[0]
-            for data in re.findall('src="data:image/png;base64,([^"]*)', text):
-                (out / f"{name}.png").write_bytes(base64.b64decode(data))
+            for tall, data in re.findall('(dm-tall)?" [^>]*src="data:image/png;base64,([^"]*)', text):
+                (out / f"{name}{'-narrow' * bool(tall)}.png").write_bytes(base64.b64decode(data))
             kinds = [kind for kind in ("svg", "csv") if (drawn / f"{stem}.{kind}").is_file()]
-            for kind in kinds:
-                shutil.copyfile(drawn / f"{stem}.{kind}", out / f"{name}.{kind}")
+            for file in drawn.glob(f"{stem}*"):
+                shutil.copyfile(file, out / file.name.replace(stem, name, 1))
             picture.parent.replace(picture, nodes.raw("", _with_file(text, f"{up}/{name}"), format="html"))
             number = ".".join(map(str, app.env.toc_fignumbers[page]["figure"][name]))
             unseen = f'<span class="visually-hidden"> of Figure {number}</span>'
@@ -64,7 +64,9 @@ def put_beside(app: Any, doctree: nodes.document, page: str) -> None:
 
 def _with_file(text: str, address: str) -> str:
     """The HTML of a picture that takes its image from a file; ``address`` is that of the file without its ending."""
-    return _IMAGE.sub(lambda image: f'loading="lazy" src="{address}.{image[1]}"', text)
+    return _IMAGE.sub(
+        lambda i: f'{i[1]}{i[2] or ""}{i[3]}loading="lazy" src="{address}{"-narrow" * bool(i[2])}.{i[4]}"', text
+    )
 
 
 HEAD = """\

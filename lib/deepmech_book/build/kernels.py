@@ -4,9 +4,8 @@ A page imports torch, xarray, matplotlib and the library, which takes a processo
 :class:`Server` imports them once, and each kernel is a fork of it, which takes 0.3 seconds: as fresh as a new process
 that has done these imports, with an environment, a random state and a session of its own.
 
-What it is worth: a book from nothing, 55 pages on two idle cores with machine code at hand, took 120 seconds with
-forks and 211 without; every edit of the library, after which all pages are executed again, would cost the same 90
-seconds more. One changed page has a process of its own in any case.
+A book of 55 pages from nothing, on two idle cores with machine code at hand, took 120 seconds with forks and 211
+without; every edit of the library, after which all pages are executed again, costs the same.
 """
 
 from __future__ import annotations
@@ -35,31 +34,23 @@ FORKS = sys.platform == "linux"
 MARK = "DEEPMECH_PAGE"
 #: The file beside a kernel's connection that takes what it writes past its cells' outputs.
 SAID = "said"
-#: What nearly every notebook imports.
+#: What nearly every notebook imports, torch, numba and pandas with it.
 SHARED = (
-    "ipykernel.ipkernel",
     "ipykernel.kernelapp",
     "matplotlib_inline.backend_inline",
     "matplotlib.backends.backend_svg",
     "matplotlib.pyplot",
-    "numba",
-    "pandas",
     "h5netcdf",
     "scipy.stats",
-    "torch",
-    "deepmech.metrics",
     "deepmech.simulators",
-    "deepmech.trainers",
     "deepmech_book.claims",
     "deepmech_book.explorers",
-    "deepmech_book.figures.picture",
     "deepmech_book.figures.glass",
     "deepmech_book.sweeps.elastic_sde.networks",
     "deepmech_book.sweeps.glass.walks",
     "deepmech_book.sweeps.shipped",
     "deepmech_book.sweeps.spring_block.networks",
 )
-
 
 _PARENT_DEATH_SIGNAL = 1  # of Linux's prctl
 #: Of each page with a forked kernel the session that this leads.
@@ -74,10 +65,9 @@ class Server:
         # What a kernel sets before it imports matplotlib.
         own = {"MPLBACKEND": "module://matplotlib_inline.backend_inline", "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
         command = [sys.executable, "-c", f"from {__name__} import serve; serve({os.getpid()})"]
-        pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-        self._process = subprocess.Popen(
-            command, env={**os.environ, **own, **environment}, start_new_session=True, text=True, **pipes
-        )
+        how: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+        how |= {"env": {**os.environ, **own, **environment}, "start_new_session": True, "text": True}
+        self._process = subprocess.Popen(command, **how)
         self._asking = threading.Lock()
 
     def fork(self, connection: Path, folder: Path, environment: Mapping[str, str], said: Path) -> Kernel:

@@ -54,9 +54,8 @@ def surroundings(checkout: Checkout) -> dict[str, str]:
 
 def _seen(name: str) -> bool:
     """Whether notebooks may depend on this file below ``lib``."""
-    return name.startswith(("deepmech/", "deepmech_book/")) and (
-        not name.startswith(("deepmech_book/build/", "deepmech_book/results/")) or name in _BUILD
-    )
+    ours = name.startswith(("deepmech/", "deepmech_book/"))
+    return ours and (not name.startswith(("deepmech_book/build/", "deepmech_book/results/")) or name in _BUILD)
 
 
 def parts(source: Source, parameters: dict[str, Any], shared: dict[str, str]) -> dict[str, Any]:
@@ -73,12 +72,9 @@ def _digest(what: Any) -> str:
 
 def results(checkout: Checkout, names: Iterable[str]) -> dict[str, str]:
     """Digests of the shipped results of each of some names: which files there are, and what is in them."""
-    folder = checkout.book / "results"
-    return {
-        name: _digest([[path.name, _sha256(path.read_bytes())] for path in sorted(found)])
-        for name in sorted(set(names))
-        for found in [folder.glob(f"{name}-{'[0-9a-f]' * 16}.nc")]
-    }
+    folder, key = checkout.book / "results", "[0-9a-f]" * 16
+    files = {name: sorted(folder.glob(f"{name}-{key}.nc")) for name in sorted(set(names))}
+    return {name: _digest([[f.name, _sha256(f.read_bytes())] for f in found]) for name, found in files.items()}
 
 
 def changed(checkout: Checkout, notebook: dict[str, Any], now: dict[str, Any]) -> list[str]:

@@ -27,10 +27,8 @@ def status(page_runs: list[PageRun], profile: str) -> str:
     lines = [STATUS_HEAD.format(profile=profile)]
     if not ready:
         return "\n".join([*lines, "No notebook has been executed yet.", ""])
-    lines += [
-        f"{len(ready)} pages, {format_duration(sum(made['seconds'] for _, made in ready))} of execution in all.",
-        "",
-    ]
+    took = format_duration(sum(made["seconds"] for _, made in ready))
+    lines += [f"{len(ready)} pages, {took} of execution in all.", ""]
     lines += [":::{table} Execution of each page", ":name: tab-status", ""]
     lines += ["| page | time | executed | by | parameters | results drawn |", "| :-- | --: | :-- | :-- | :-- | :-- |"]
     # One line for all pages that were made alike; as a rule that is a single line.
@@ -109,7 +107,7 @@ def pieces(page_runs: list[PageRun], records: list[dict[str, Any]]) -> dict[str,
     titles = {s.name: s.source.title for s in page_runs}
     made = {
         "claim.html": _output(page_runs, "spring_block/dropout_diagram", 'id="claim-A.1.c.each_layer"'),
-        "places.json": json.dumps({s.name: places(s.name) for s in page_runs}),
+        "places.json": json.dumps({s.name: places(s.name, records) for s in page_runs}),
     }
     for paper in PAPERS:
         made[f"errata-{paper}.md"] = tables.errata_markdown(paper, titles)
@@ -119,12 +117,13 @@ def pieces(page_runs: list[PageRun], records: list[dict[str, Any]]) -> dict[str,
     return made
 
 
-def places(page: str) -> dict[str, str]:
-    """The figures and sections of each paper that a page is about, in words."""
-    found = {}
+def places(page: str, records: list[dict[str, Any]]) -> dict[str, str]:
+    """The figures of each paper that a page draws, if only a panel of them, and its sections, in words."""
+    here, found = {r["figure"] for r in records if "figure" in r and r["page"] == page}, {}
     for paper in PAPERS:
         figures, sections = registry.figures().values(), registry.sections().values()
-        drawn = [f.label.removeprefix("Fig. ") for f in figures if (f.paper, f.page) == (paper, page)]
+        shown = [f for f in figures if f.paper == paper and (f.page == page or f.id in here)]
+        drawn = [f.label.removeprefix("Fig. ") for f in shown]
         about = [s.name for s in sections if s.paper == paper and page in s.pages]
         if drawn or about:
             figure = [f"Fig{'s' * (len(drawn) > 1)}. {', '.join(drawn)}"] if drawn else []

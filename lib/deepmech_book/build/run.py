@@ -23,7 +23,7 @@ import yaml
 from deepmech.sweeps.store import write_whole
 from deepmech_book.build import keys, notebooks
 from deepmech_book.build.notebooks import Say
-from deepmech_book.build.sources import BookError, Checkout, PageRun, Source, aligned, assignments, checked, kind
+from deepmech_book.build.sources import BookError, Checkout, PageRun, Source, assignments, checked, kind
 from deepmech_book.claims.tables import csv_text
 
 #: Bytes that a folder has to take before a notebook runs whose result goes there; those of the book take a tenth.
@@ -51,7 +51,9 @@ def describe(source: Source) -> str:
     for name, default, node in list(assignments(source.name, code))[1:]:  # the first is the profile
         said = code.split("\n")[(node.end_lineno or 1) - 1].encode()[node.end_col_offset :].decode().strip(" #")
         rows.append((f"  {name}", "anything" if default is None else kind(default), repr(default), said))
-    return "\n".join([f"{source.name}: {source.title}", *(aligned(rows) or ["  it has no parameters"])])
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+    return "\n".join([f"{source.name}: {source.title}", *(lines or ["  it has no parameters"])])
 
 
 def value(text: str) -> Any:

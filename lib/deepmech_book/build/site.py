@@ -142,9 +142,9 @@ def _lighten(html: Path) -> None:
 def _printable(page_run: PageRun) -> str:
     """The executed notebook as the site shows it.
 
-    Its records are left out: Jupyter Book warns of a kind of output that it does not know. Cells that draw a figure or
-    check a claim are folded, unless their tags say ``show-input``: a page is read for what they show. Where a cell
-    checks main claims, the others stand below them as the rows of a folded table.
+    Its records are left out: Jupyter Book warns of a kind of output that it does not know. Cells that draw a figure,
+    show an explorer or check a claim are folded, unless their tags say ``show-input``: a page is read for what they
+    show. Where a cell checks main claims, the others stand below them as the rows of a folded table.
     """
     notebook = copy.deepcopy(page_run.notebook)
     assert notebook is not None
@@ -155,8 +155,11 @@ def _printable(page_run: PageRun) -> str:
             if 'class="dataframe"' in (table := "".join(data.get("text/html", ""))):
                 data["text/html"] = in_words(table)
         checks = any([output.get("data", {}).pop(RECORD, None) for output in cell.get("outputs", [])])
+        plays = any(
+            "data-deepmech-" in "".join(o.get("data", {}).get("text/html", "")) for o in cell.get("outputs", [])
+        )
         tags = cell["metadata"].setdefault("tags", [])
-        if (checks or "figure" in cell["metadata"].get("mystnb", {})) and "show-input" not in tags:
+        if (checks or plays or "figure" in cell["metadata"].get("mystnb", {})) and "show-input" not in tags:
             tags.append("hide-input")
     return json.dumps(notebook, indent=1, ensure_ascii=False)
 
@@ -197,9 +200,8 @@ def _set_table(table: str) -> str:
         n = len(re.findall("<t[dh]", found[0]))
         each = iter(left[len(left) - n :])  # cells of the index that span rows stand in the first of these only
         # What is empty heads nothing; the extension of Sphinx makes plain cells of such headings.
-        return re.sub(
-            "<t[dh](?=(></th>)?)", lambda cell: cell[0] + ' class="dm-words"' * (next(each) and not cell[1]), found[0]
-        )
+        words = ' class="dm-words"'
+        return re.sub("<t[dh](?=(></th>)?)", lambda cell: cell[0] + words * (next(each) and not cell[1]), found[0])
 
     return _ROW.sub(marked, table)
 

@@ -6,7 +6,7 @@ import ast
 import json
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -290,12 +290,6 @@ def kind(value: Any) -> str:
 def short(text: str, most: int = 12_000) -> str:
     """A text that fits a report or a page: of a longer one its beginning and its end."""
     return text if len(text) <= most else f"{text[: most // 4]} … {len(text)} characters … {text[most // 4 - most :]}"
-
-
-def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Lines in which each column has one width."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(word.ljust(n) for word, n in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
 def format_duration(seconds: float) -> str:

@@ -83,9 +83,8 @@ def of_records(records: Iterable[Mapping[str, Any]]) -> dict[str, Row]:
             raise BookError(f"claim {name} is checked twice, on {pages[name]} and on {page}; one page may judge it")
         low, high = found["interval"] or (None, None)
         decided = (found.get("history"), found.get("rule_is", NONE), found.get("measure_is", NONE))
-        rows[name] = Row(
-            name, found["verdict"], found["measured"], found["expected"], low, high, found["null"], *decided
-        )
+        measured, expected, null = (found[what] for what in ("measured", "expected", "null"))
+        rows[name] = Row(name, found["verdict"], measured, expected, low, high, null, *decided)
         pages[name] = page
     return rows
 
@@ -166,10 +165,9 @@ def unsaid(old: Row, new: Row) -> str:
     what = ["rule"] * (old.rule != new.rule) + ["measure, null or code"] * (old.measure != new.measure)
     if not what or NONE in (old.rule, new.rule) or (new.history or 0) > (old.history or 0):
         return ""
-    said = (
-        f"{old.claim}: its {' and its '.join(what)} changed; add 'changed YYYY-MM-DD: what, before what; number known'"
-    )
-    said += f" (or 'not known') to its history in lib/deepmech_book/{claims.claim(old.claim).page}.yml"
+    entry = "'changed YYYY-MM-DD: what, before what; number known' (or 'not known')"
+    said = f"{old.claim}: its {' and its '.join(what)} changed; add {entry} to its history in "
+    said += f"lib/deepmech_book/{claims.claim(old.claim).page}.yml"
     return said + ("" if "rule" in what else ". If no number moves, deepmech book --accept writes it down without")
 
 

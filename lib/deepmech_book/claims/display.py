@@ -71,21 +71,17 @@ def claim_line(
 
 def with_rows(line: str, rows: Iterable[str], records: Iterable[Record]) -> str:
     """The line of a claim with those of its rows inside, and the counts of their verdicts beside its statement."""
-    counts, number = (
-        f'<span class="dm-tally">rows: {verdict_counts(records)}</span>',
-        '</span> <span class="dm-number">',
-    )
-    return line.replace(number, f" {counts}{number}", 1).removesuffix("</details>") + "".join(rows) + "</details>"
+    counts, number = verdict_counts(records), '</span> <span class="dm-number">'
+    told = f' <span class="dm-tally">parts inside: {counts}</span>' if counts else ""
+    return line.replace(number, f"{told}{number}", 1).removesuffix("</details>") + "".join(rows) + "</details>"
 
 
 def verdict_counts(records: Iterable[Record]) -> str:
-    """Sign and number of each verdict that was given, as HTML."""
-    of = Counter(record["verdict"] for record in records if record.get("kind") != "finding")
-    return " ".join(
-        f'<span class="dm-verdict {css}" title="{of[v]} {v}">{sign} {of[v]}</span>'
-        for v, (sign, css) in LOOKS.items()
-        if of[v]
-    )
+    """Sign and number of each verdict that was given, and how many findings have none, as HTML."""
+    of = Counter("" if record.get("kind") == "finding" else record["verdict"] for record in records)
+    looks = [(v, of[v], *LOOKS[v]) for v in LOOKS if of[v]]
+    counts = [f'<span class="dm-verdict {css}" title="{n} {v}">{sign} {n}</span>' for v, n, sign, css in looks]
+    return " ".join([*counts, *([f"{of['']} without a verdict"] if of[""] else [])])
 
 
 def fold(title: str, records: Iterable[Record], inside: str) -> str:
@@ -99,7 +95,7 @@ def facts(claim: Claim, record: Record) -> list[tuple[str, str]]:
     found = []
     if record["measured"] is not None:
         at = f" ({record['at']})" if record.get("at") else ""
-        worst = f", the worst of {record['count']}{at}" if record.get("count", 0) > 1 else ""
+        worst = f", the least clear of {record['count']}{at}" if record.get("count", 0) > 1 else ""
         ends = record["interval"]
         between = f" [{number(ends[0])}, {number(ends[1])}]" if ends else ""
         found.append(("measured", f"{number(record['measured'])}{between}{worst}"))
@@ -201,9 +197,7 @@ def line(record: Record, claim: Claim) -> str:
     bars = [end for end in _region(claim, record) if np.isfinite(end)]
     value, others = short(record["measured"], record["interval"], *rivals.values(), bars=bars)
     beside = [f"{name} {other}" for name, other in zip(rivals, others, strict=True)] or [f"rule {claim.rule.words}"]
-    beside += [f"worst of {record['count']}"] if record.get("count", 0) > 1 else []
-    sure = surety(claim, record)
-    beside += [f"again in {_share(sure[0])}"] if sure and sure[0] < 0.65 else []
+    beside += [f"least clear of {record['count']}"] if record.get("count", 0) > 1 else []
     value = value.replace(", ", ",&nbsp;")  # lines break between number and interval, not within one
     return f"<b>{value}</b> <small>{escape('; '.join(beside))}</small>"
 
@@ -259,9 +253,8 @@ def strip(
     It is SVG in the colour of the text, on a logarithmic scale where positive numbers differ a hundredfold.
     """
     rows = [np.unique(row) for row in (values, nulls) if row is not None]
-    said = "; nulls (rings) ".join(
-        " to ".join(dict.fromkeys(short(float(end))[0] for end in row[[0, -1]])) for row in rows
-    )
+    ends = [[short(float(end))[0] for end in row[[0, -1]]] for row in rows]
+    said = "; nulls (rings) ".join(" to ".join(dict.fromkeys(pair)) for pair in ends)
     rows = [np.quantile(row, np.linspace(0, 1, MOST)) if row.size > MOST else row for row in rows]
     bars = [end for end in region if np.isfinite(end)]
     least, most = (end([*map(end, rows), *bars]) for end in (min, max))
@@ -275,11 +268,9 @@ def strip(
     parts += [f'<path d="M{x(bar):.1f} 1v20" stroke="currentColor" stroke-dasharray="2 2"/>' for bar in bars]
     points = 'cy="9" r="2.5" fill="currentColor" fill-opacity=".5"'
     rings = 'cy="17" r="2" fill="none" stroke="currentColor"'
-    parts += [
-        f'<circle cx="{at:.1f}" {how}/>' for row, how in zip(rows, (points, rings), strict=False) for at in x(row)
-    ]
+    for row, how in zip(rows, (points, rings), strict=False):
+        parts += [f'<circle cx="{at:.1f}" {how}/>' for at in x(row)]
     parts.append(f'<path d="M{x(worst):.1f} 6l-3-5h6z" fill="currentColor"/>')
     title = f"<title>{values.size} {words}, {said}; shaded: where the rule holds</title>"
-    return (
-        f'<svg class="dm-strip" viewBox="0 0 160 22" width="160" height="22" role="img">{title}{"".join(parts)}</svg>'
-    )
+    size = 'viewBox="0 0 160 22" width="160" height="22"'
+    return f'<svg class="dm-strip" {size} role="img">{title}{"".join(parts)}</svg>'

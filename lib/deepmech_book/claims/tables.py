@@ -36,6 +36,8 @@ from deepmech_book.claims.registry import AFTER, FROZEN, OLDER, PAPERS, Claim
 from deepmech_book.claims.rules import FAILS, HOLDS, NOT_TESTABLE, TRIVIAL, UNDECIDED, Rule, judge
 
 Pages = Mapping[str, str]
+LATE = "Rule, null or measure was changed after a number had been seen; the claim’s history says how and why."
+"""What a dagger beside a verdict means."""
 
 
 def missing(records: Iterable[Record], pages: Iterable[str] | None = None) -> list[str]:
@@ -110,11 +112,8 @@ def errata_markdown(paper: str, pages: Pages) -> str:
         return f"<code>{name.partition('::')[0].replace('/', '/<wbr>').replace('_', '_<wbr>')}</code>"
 
     def table(remark: bool) -> list[str]:
-        rows = [
-            (e.where, e.printed, e.found, "<br>".join(dict.fromkeys(map(shown, e.shown))) or "–")
-            for e in _of(paper, registry.errata().values())
-            if e.remark == remark
-        ]
+        of = [e for e in _of(paper, registry.errata().values()) if e.remark == remark]
+        rows = [(e.where, e.printed, e.found, "<br>".join(dict.fromkeys(map(shown, e.shown))) or "–") for e in of]
         return _table(("where", "in print", "what we find", "shown by"), rows)
 
     apart = (
@@ -201,6 +200,8 @@ def findings_markdown(records: Iterable[Record], chapter: str, pages: Pages, *, 
             (shown if first else folded).append(_finding_line(verdict, words, of, pages))
             below += [] if first else [of[0]]
     lines = [*shown, *([fold(f"{len(folded)} findings more", below, "\n".join(folded))] if folded else [])]
+    if any(">†<" in one for one in shown):
+        lines += ["", f"<small>† {LATE}</small>"]
     if absent := len(wanted) - len(there):
         lines += ["", f"{absent} findings rest on pages that are not part of this build."]
     return "\n".join(lines)
@@ -216,12 +217,13 @@ def _finding_line(verdict: str, words: str, records: Sequence[Record], pages: Pa
     lines = (claim_line(c, r, "", _address(c, pages, "generated/"), False) for c, r in zip(asked, records, strict=True))
     verdict = leading(records[0]) if all(r["verdict"] == verdict for r in records) else verdict
     own = asked[0].ours or asked[0].kind == "finding"
-    whose = f"<em>ours:</em> {escape(asked[0].statement)}" if own else f"paper {asked[0].paper}’s claim:"
+    whose = "<em>ours:</em>" if own else f"paper {asked[0].paper}’s claim:"
+    whose += f" {escape(asked[0].statement)}" if own or verdict != HOLDS else ""
     said = f"{whose} {badge(verdict, kind=asked[0].kind)}"
-    said += " <small>(changed when a number was known)</small>" if any(c.status == AFTER for c in asked) else ""
+    said += f' <abbr title="{LATE}">†</abbr>' if any(c.status == AFTER for c in asked) else ""
     head = f'<span class="dm-statement">{escape(sentence)}</span> <span class="dm-said">{said}</span>'
     below = "".join([*(f'<p class="dm-detail">{escape(one)}</p>' for one in told), *lines])
-    return f'<details class="dm-claim dm-finding"><summary>{head}</summary>{below}</details>'
+    return f'<details class="dm-claim dm-found"><summary>{head}</summary>{below}</details>'
 
 
 def _address(claim: Claim, pages: Pages, root: str = "") -> tuple[str, str] | None:
@@ -341,9 +343,8 @@ def _status_table(groups: Mapping[str, list[Claim]], found: Mapping[str, Record]
         for status in STATUSES:
             there = [(c, found[c.id]) for c in claims if c.status == status and c.id in found]
             of = Counter((outcome(c, r), bool(r.get("interval"))) for c, r in there)
-            cells = (
-                f"{of[o, True]}\u00a0+\u00a0{of[o, False]}" if of[o, True] + of[o, False] else "·" for o in OUTCOMES
-            )
+            both = [(of[o, True], of[o, False]) for o in OUTCOMES]
+            cells = (f"{sure}\u00a0+\u00a0{alone}" if sure + alone else "·" for sure, alone in both)
             rows += [(name, status, *cells)] if of else []
     said = (
         "Each cell: claims whose number has an interval over independent runs + claims without one; rows of a claim "
@@ -369,15 +370,12 @@ def _dots(groups: Mapping[str, list[Claim]], found: Mapping[str, Record]) -> str
         for at, (k, (c, off)) in ((at, one) for at, dots in stacks.items() for one in enumerate(dots)):
             count, near = count + 1, near + (abs(off) < 1)
             told = f"<title>{c.id}: {number(off)} half-widths; {c.status}</title>"
-            parts.append(
-                f'<circle class="{STATUSES[c.status]}" cx="{_x(at / 4)}" cy="{y - 6 - 9 * k}" r="4">{told}</circle>'
-            )
+            place = f'cx="{_x(at / 4)}" cy="{y - 6 - 9 * k}" r="4"'
+            parts.append(f'<circle class="{STATUSES[c.status]}" {place}>{told}</circle>')
     ticks = [f'<path d="M{_x(float(np.arcsinh(t)))} 0V{y}"/>' for t in (-1, 1)]
     ticks += [f'<path class="dm-limit" d="M{_x(0)} 0V{y}"/>']
-    ticks += [
-        f'<text x="{_x(float(np.arcsinh(t)))}" y="{y + 16}" text-anchor="middle">{number(t)}</text>'
-        for t in (-100, -10, -3, -1, 0, 1, 3, 10, 100)
-    ]
+    for t in (-100, -10, -3, -1, 0, 1, 3, 10, 100):
+        ticks += [f'<text x="{_x(float(np.arcsinh(t)))}" y="{y + 16}" text-anchor="middle">{number(t)}</text>']
     ticks += [f'<text x="20" y="{y + 34}">← outside the rule</text>']
     ticks += [f'<text x="700" y="{y + 34}" text-anchor="end">half-widths of the interval; inside the rule →</text>']
     alt = (

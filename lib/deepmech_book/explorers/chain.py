@@ -61,9 +61,8 @@ def derived_state(values: dict[str, Any]) -> dict[str, Any]:
 
 def chain_of(state: dict[str, Any]) -> Chain:
     """The spec that :func:`~deepmech.simulators.spring_block.simulate` takes for these values."""
-    return Chain(
-        **{name: state[name] for name in ("n_blocks", "stiffness", "friction_right", "friction_left", "noise")}
-    )
+    names = ("n_blocks", "stiffness", "friction_right", "friction_left", "noise")
+    return Chain(**{name: state[name] for name in names})
 
 
 def in_words(state: dict[str, Any]) -> str:

@@ -35,13 +35,9 @@ NOISES = {
 def chain_diagram() -> xr.Dataset:
     """Fig. 3 with every run: load curve, curvature and elastic energy over friction, noise and ``seed``."""
     fig_3 = chains.DIAGRAMS["A.3"]
-    run = simulate(fig_3.chain(N_FRICTION, N_NOISE), fig_3.t_end, n_runs=N_RUNS)
-    made = {
-        "load_curve": run["load_curve"].rename(block="layer"),
-        "curvature": curvature(run["load_curve"], dim="block"),
-        "elastic_energy": run["elastic_energy"],
-    }
-    return xr.Dataset(made).rename(run="seed")
+    run = simulate(fig_3.chain(N_FRICTION, N_NOISE), fig_3.t_end, n_runs=N_RUNS).rename(block="layer", run="seed")
+    run = run[["load_curve", "elastic_energy"]].drop_attrs(deep=False)
+    return run.assign(curvature=curvature(run["load_curve"]))
 
 
 FEW_IMAGES = dataset_kwargs("mnist-program", n_train=FITS)
@@ -105,11 +101,9 @@ def _in_page(name: str) -> dict[str, Any]:
     rows, columns = (str(dim) for dim in made["curvature"].dims[:2])
     outcome = str(list(made)[-1])
     noise, symbol, _ = NOISES[columns]
-    row = (
-        {"words": "negative slope", "symbol": "α"}
-        if rows == "slope"
-        else {"words": "friction right", "symbol": "μ", "sub": "→"}
-    )
+    row = {"words": "negative slope", "symbol": "α"}
+    if rows != "slope":
+        row = {"words": "friction right", "symbol": "μ", "sub": "→"}
     return in_page(
         made.rename({"load_curve": "load", outcome: "outcome"}),
         {

@@ -26,34 +26,25 @@ class Cloud {
     this.measure();
   }
 
+  /** Where the mean of a class stands that belongs to a coordinate of `x`. */
+  of(j) {
+    return 2 * Math.floor(j / (2 * this.n)) + (j % 2);
+  }
+
   measure() {
-    const { K, n, x, means } = this;
-    means.fill(0);
-    for (let k = 0; k < K; k++) {
-      for (let i = 0; i < n; i++) {
-        means[2 * k] += x[2 * (k * n + i)] / n;
-        means[2 * k + 1] += x[2 * (k * n + i) + 1] / n;
-      }
-    }
+    this.means.fill(0);
+    this.x.forEach((v, j) => (this.means[this.of(j)] += v / this.n));
   }
 
   /** Class k moves by STEP (alpha X_k + beta sum of the others) / K; every sample has noise of its own. */
   advance(p, steps) {
-    const { K, n, x, means, random } = this, kick = p.noise * Math.sqrt(STEP);
+    const { K, x, means, random } = this, kick = p.noise * Math.sqrt(STEP);
     for (let s = 0; s < steps; s++, this.steps++) {
       this.measure();
       if (kick > 0) this.normals.draw(this.steps, x.length, random);
-      for (let a = 0; a < 2; a++) {
-        let all = 0;
-        for (let k = 0; k < K; k++) all += means[2 * k + a];
-        for (let k = 0; k < K; k++) {
-          const pull = (STEP * ((p.intra - p.inter) * means[2 * k + a] + p.inter * all)) / K;
-          for (let i = 0; i < n; i++) {
-            const j = 2 * (k * n + i) + a;
-            x[j] += pull + (kick > 0 ? kick * random[j] : 0);
-          }
-        }
-      }
+      const all = [0, 1].map((a) => means.reduce((sum, v, i) => (i % 2 === a ? sum + v : sum), 0));
+      const pull = means.map((v, i) => (STEP * ((p.intra - p.inter) * v + p.inter * all[i % 2])) / K);
+      for (let j = 0; j < x.length; j++) x[j] += pull[this.of(j)] + (kick > 0 ? kick * random[j] : 0);
     }
     this.measure();
   }
@@ -75,11 +66,9 @@ class Cloud {
   signal() {
     const { K, n, x, means } = this;
     let variance = 0, nearest = Infinity;
-    for (let k = 0; k < K; k++) {
-      for (let j = 2 * k * n; j < 2 * (k + 1) * n; j++) variance += (x[j] - means[2 * k + (j % 2)]) ** 2;
-      for (let l = 0; l < k; l++) {
-        nearest = Math.min(nearest, Math.hypot(means[2 * k] - means[2 * l], means[2 * k + 1] - means[2 * l + 1]));
-      }
+    x.forEach((v, j) => (variance += (v - means[this.of(j)]) ** 2));
+    for (let k = 0; k < 2 * K; k += 2) {
+      for (let l = 0; l < k; l += 2) nearest = Math.min(nearest, Math.hypot(means[k] - means[l], means[k + 1] - means[l + 1]));
     }
     // n − 1 of n, as the mean is that of the same samples; a single sample has no width to speak of.
     return n > 1 ? nearest / Math.sqrt(variance / (2 * K * (n - 1))) : Infinity;

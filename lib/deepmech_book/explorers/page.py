@@ -129,7 +129,8 @@ class ExplorerSpec:
         text = self.words(state)
         data = json.dumps(state, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
         return Page(
-            f'<div class="deepmech-page" data-deepmech-{self.kind}><script type="application/json">{data}</script>'
+            f'<div class="deepmech-page{" full-width" * (self.kind != "toy")}" data-deepmech-{self.kind}>'
+            f'<script type="application/json">{data}</script>'
             f"<noscript><p>{html.escape(text)} It needs JavaScript.</p></noscript></div>\n"
             f"<style>\n{style(self.kind)}</style>\n"
             f'<script type="module">\n{bundle(self.kind)}</script>',
@@ -232,8 +233,6 @@ def in_page(
     ``steps`` what the variables that are taken, or where ``log`` names them their logarithms, are rounded to. Beside
     the axes these have runs (``seed``), and may have what their curves run along. ``facts`` are kept as they are.
     """
-    taken = {
-        name: quantise_int16(data[name].transpose(*axes, "seed", ...), step, name in log)
-        for name, step in steps.items()
-    }
+    data = data.transpose(*axes, "seed", ...)
+    taken = {name: quantise_int16(data[name], step, name in log) for name, step in steps.items()}
     return {**facts, "axes": list(axes.values()), "seeds": data.sizes["seed"], "variables": taken}

@@ -9,8 +9,7 @@ from deepmech.core.labels import over
 from deepmech.metrics.curvature import curvature
 from deepmech.plots.style import format_number, temperatures
 from deepmech.simulators.spring_block import Chain, equilibrium, simulate
-from deepmech_book.glass import phases
-from deepmech_book.sweeps.glass.walks import FINE_WINDOW
+from deepmech_book.glass import displacement, phases
 
 
 def stacked(curves: dict[str, xr.DataArray], stop: str, along: str) -> xr.DataArray:
@@ -42,8 +41,27 @@ def creeping(right: float = 0.1, left: float = 0.2, n_runs: int = 8) -> dict[str
     return {"curves": stacked(curves, "time", "block"), "says": says, "looks": looks, "y": "load"}
 
 
+def one_weight() -> dict[str, Any]:
+    """Weight decay λ: the loss ½(1 - w⁷)² + ½λ·7w² of seven layers of one weight, with the origin as a minimum."""
+    decay, w = over("weight decay λ", np.linspace(0, 0.4, 21).round(2)), over("weight w", np.linspace(-0.3, 1.15, 146))
+    data = 0.5 * (1 - w**7) ** 2
+    far = np.linspace((5 / 12) ** (1 / 7), 1, 400)  # another minimum lies there, where λ is w⁵(1 - w⁷)
+    most = far**5 * (1 - far**7)
+    says = [
+        f"At λ = {one:g} the origin is the only minimum."
+        if one > most[0]
+        else f"At λ = {one:g} there are two minima, the origin and w = {at:.2f}. Where training starts decides."
+        for one, at in zip(decay.values, np.interp(-decay.values, -most, far), strict=True)
+    ]
+    says[0] = "Without weight decay the loss is least at w = 1. At the origin it is flat: neither hill nor hollow."
+    curves = stacked(
+        {"data loss and penalty": data + 3.5 * decay * w**2, "data loss": data}, str(decay.name), "weight w"
+    )
+    return {"curves": curves, "says": says, "looks": {"data loss": "free"}, "y": "loss"}
+
+
 def rescaled(run: xr.Dataset) -> dict[str, Any]:
-    """A switch: overlaps of networks and of free walks over time in steps, and over t/τ₉₀."""
+    """A unit of time, from steps to τ₉₀: overlaps of networks and of free walks over t/τ₉₀ᵃ, a from 0 to 1."""
     table = phases.times(run)
     table = table.isel(temperature=np.flatnonzero((table.temperature > 0) & np.isfinite(table["tau"])))
     warm, named = run.sel(temperature=table.temperature), [f"T = {format_number(t)}" for t in table.temperature.values]
@@ -52,19 +70,23 @@ def rescaled(run: xr.Dataset) -> dict[str, Any]:
         xr.concat([one.drop_vars("temperature") for one in both], "temperature", join="inner")
         for both in (overlap, (table["tau"], table["free"]))
     )
-    steps, unit = flat["time"].broadcast_like(flat), xr.Variable("unit of time", ["steps", "τ₉₀"])
-    curves = xr.concat([flat, flat], unit).transpose("unit of time", "temperature", "time")
+    power = "power a of τ₉₀ in the unit of time"
+    a = over(power, np.linspace(0, 1, 11).round(1))
+    slowest = float(table["tau"].max() / table["tau"].min())
+    curves = flat.expand_dims({power: a.values}).transpose(power, "temperature", "time")
     return {
         "curves": curves.assign_coords(temperature=[*named, *["free walks"] * len(named)]),
-        "places": xr.concat([steps, steps / tau], unit),
+        "places": (flat["time"] / tau**a).transpose(*curves.dims),
         "says": [
-            f"In steps, the slowest of these networks take {float(table['tau'].max() / table['tau'].min()):,.0f} times "
-            "as long as the fastest until one weight in ten has left.",
-            "In units of each one's own τ₉₀ they fall on one curve until late. So do free walks (dashed): "
-            "they know no landscape.",
+            f"With a = {one:g} the slowest of these networks take {slowest ** (1 - one):,.0f} times as long as the "
+            "fastest until one weight in ten has left. Free walks (dashed) move along with them."
+            if one < 1
+            else "In units of each one's own τ₉₀ they fall on one curve until late. So do free walks (dashed): "
+            "they know no landscape."
+            for one in a.values
         ],
         "looks": dict(zip(named, temperatures(warm.temperature), strict=True)) | {"free walks": "free"},
-        "x": "time t (steps) | t/τ₉₀",
+        "x": " | ".join(["time t (steps)", *(f"t/τ₉₀ to the power {one:g}" for one in a.values[1:-1]), "t/τ₉₀"]),
     }
 
 
@@ -96,21 +118,19 @@ def threshold(made: xr.Dataset) -> dict[str, Any]:
     }
 
 
-def leaving(run: xr.Dataset) -> dict[str, Any]:
-    """A clock: how many weights are still within the fine window, at every temperature, beside free walks."""
-    warm = run.sel(temperature=run.temperature > 0)
-    walks = phases.overlaps(warm, FINE_WINDOW).mean("seed").sel(time=slice(10, None))
-    free = phases.free_overlaps(warm, FINE_WINDOW).mean("seed").sel(time=walks.time)
-    ends = [warm.temperature.values.max(), warm.temperature.values.min()]
-    numbers = (100 * one.sel(temperature=end).values for one in (walks, free) for end in ends)
-    hottest, coldest = map(format_number, ends)
+def caged(run: xr.Dataset, glass: xr.DataArray) -> dict[str, Any]:
+    """A temperature: the power of time by which networks move away, beside that of a glass former, which has cages."""
+    both = displacement.beside_glass(run, glass).transpose("temperature", "kind", "time")
+    late = both.sel(time=slice(100, None))  # before, the size of a step swings cold weights
+    low, high = late.min("time"), late.max("time")
     says = [
-        f"After {t:,} steps {hot:.0f} % of the hottest weights (T = {hottest}) are still in the window, and {cold:.0f} "
-        f"% of the coldest (T = {coldest}). Kicks alone would have left {free_hot:.0f} % and {free_cold:.0f} %."
-        for t, hot, cold, free_hot, free_cold in zip(walks.time.values, *numbers, strict=True)
+        f"At T = {format_number(t)} the power of networks stays between {least[0]:.1f} and {most[0]:.1f} after the "
+        f"first swings. The glass former's falls to {least[1]:.1f} and rises to {most[1]:.1f} again: it has a cage."
+        for t, least, most in zip(both.temperature.values, low.values, high.values, strict=True)
     ]
-    curves = stacked({"networks": walks, "free walks": free}, "time", "temperature")
-    return {"curves": curves, "says": says, "looks": {"free walks": "free"}, "at": len(says) // 2}
+    looks = {"glass former": "seed", "a free walk": "free"}
+    curves = xr.concat([both, xr.ones_like(both.isel(kind=[0])).assign_coords(kind=["a free walk"])], "kind")
+    return {"curves": curves, "says": says, "looks": looks}
 
 
 def foretold(walked: xr.Dataset, said: xr.Dataset) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from matplotlib.markers import TICKDOWN, TICKLEFT
 from matplotlib.ticker import MaxNLocator, NullLocator
 
-from deepmech.plots.style import SMALL, format_number, legible
+from deepmech.plots.style import LETTER, SMALL, format_number, legible
 
 
 def logarithmic(owner: str, axes: Sequence[Axes], log: str) -> None:
@@ -49,7 +49,7 @@ def few_ticks(ax: Axes, columns: int, log: str = "", whole: bool = False) -> Non
         if columns > 2:
             ax.xaxis.get_major_locator().set_params(numticks=4)  # type: ignore[call-arg]
     else:
-        most = int(np.clip(room / (0.64 * (letters + 2) * SMALL / 72), 1, 5))
+        most = int(np.clip(room / (LETTER * (letters + 2) * SMALL / 72), 1, 5))
         ax.xaxis.set_major_locator(MaxNLocator(most, integer=whole, steps=[1, 2, 5, 10]))
 
 

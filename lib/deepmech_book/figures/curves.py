@@ -126,7 +126,7 @@ def lines(
     height = look.height or (3.4 if single else 2.5 if columns < 3 else 2.1)
     rows = rows_of(len(ready), columns)
     legend = look.legend if look.legend is not None else not single
-    width = style.NARROW if columns < 3 else style.WIDTH
+    width = style.NARROW if columns < 3 else style.WIDE
     fig.set_size_inches(width, height if single else 0.55 + height * rows)
     axes = panels(
         fig, list(ready), columns, look.x_label or axis_label(first[x]), look.y_label or axis_label(first),
@@ -153,10 +153,8 @@ def lines(
             if k in named and not legend:
                 _name_ends(axes[k], height - 0.6, arrays["data"], x, names, colours, look)
         return fig
-    if legend and len(names) > 4:  # so many hide curves
+    if theory is not None or legend:  # within, it would hide curves
         _legend_below(fig, key)
-    elif theory is not None or legend:
-        key.legend(loc="best")
     _name_ends(key, height - 0.9, first, x, {} if legend else names, colours, look)
     return fig
 
@@ -291,7 +289,7 @@ def trajectories(
     n_rows, tall = rows_of(len(titles), columns), 2.4 + 0.6 * (columns == 1)
     parts = [3] if force is None else [3, 1]
     height = 0.6 + (tall + 1.1 * (len(parts) - 1)) * n_rows
-    fig.set_size_inches(style.NARROW if columns < 3 else style.WIDTH, height)
+    fig.set_size_inches(style.NARROW if columns < 3 else style.WIDE, height)
     shape: dict[str, Any] = {"squeeze": False, "sharex": True, "sharey": "row", "height_ratios": parts * n_rows}
     grid = fig.subplots(len(parts) * n_rows, columns, **shape)
     t, colours = load[time].values, style.sequential_colours(load.sizes[layer])

@@ -17,7 +17,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, to_hex
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator, MultipleLocator
+from matplotlib.ticker import MultipleLocator
 
 from deepmech.plots import style
 from deepmech.plots.style import LIGHT, NARROW, SMALL, transpose_to
@@ -89,6 +89,13 @@ def _say(ax: Axes, x: float, y: float, words: str, colour: str = LIGHT.text, **h
     how = {"ha": "center", "va": "center", "fontsize": SMALL, "zorder": 6, **how}
     ground = {"fc": LIGHT.background, "ec": "none", "pad": 0.8}
     ax.text(x, y, _title(words), color=style.legible(colour, ratio=4.5), bbox=ground, **how)
+
+
+def _in_panels(axes: Mapping[Any, Axes], words: Sequence[tuple[int | str, float, float, str]]) -> None:
+    """Words (panel, x, y, words) in those panels that are drawn."""
+    for where, x, y, said in words:
+        if where in axes:
+            _say(axes[where], x, y, said)
 
 
 def _title(words: str) -> str:
@@ -268,10 +275,7 @@ def curves(
             ax, one[x].values, one.values, names, _colours(values, by), prefix=prefix, height=height - 0.3,
             levels=levels, near=near,
         )  # fmt: skip
-    named: dict[int | str, Axes] = {**dict(enumerate(axes)), **dict(zip(shown, axes, strict=True))}
-    for where, at, y, said in words:
-        if where in named:
-            _say(named[where], at, y, said)
+    _in_panels({**dict(enumerate(axes)), **dict(zip(shown, axes, strict=True))}, words)
     return fig
 
 
@@ -405,37 +409,6 @@ def loss_of_protocol(data: xr.DataArray, *, stages: Mapping[str, float], fig: Fi
     return fig
 
 
-@pictured
-def before_and_after(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -> Figure:
-    """Two panels with an abscissa each; in the second all free walks are one curve."""
-    fig.set_size_inches(NARROW, 5.2)
-    titles = data.kind.values.tolist()
-    axes = style.panels(fig, titles, 1, "", "overlap $Q$", sharey=True)
-    for k, (ax, title, name) in enumerate(zip(axes, titles, ("$t$ (steps)", r"$t/\tau_{90}$"), strict=True)):
-        one, free = (
-            a.sel(kind=title).transpose("temperature", "time").dropna("time", how="all") for a in (data, theory)
-        )
-        colours = _colours(one.temperature.values.tolist(), "temperature")
-        for curve, colour in zip(one.values, colours, strict=True):
-            ax.plot(one.time, curve, color=colour, lw=1.8, zorder=3)
-        for curve in free.values[:: 1 if k == 0 else len(free)]:
-            ax.plot(free.time, curve, **FREE, zorder=4)
-        ax.set_xlabel(name)
-        if k:
-            ax.set_xlim(left=0.1)
-        else:
-            ax.set_xlim(left=float(one.time[0]))
-    _finish(axes, "x")
-    one = data.isel(kind=0).transpose("temperature", "time").dropna("time", how="all")
-    values = one.temperature.values.tolist()
-    _name_curves(
-        axes[0], one.time.values, one.values, [_number(v) for v in values], _colours(values, "temperature"),
-        prefix="$T$ = ", height=1.9, levels=LEVELS,
-    )  # fmt: skip
-    _say(axes[1], 300, 0.5, "dashed: free walk")
-    return fig
-
-
 # --- ageing -----------------------------------------------------------------------------------------------------------
 
 
@@ -472,8 +445,13 @@ def growth_after_waits(data: Mapping[str, xr.Dataset], *, fig: Figure) -> Figure
 
 
 @pictured
-def non_gaussian(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -> Figure:
-    """α₂ of networks by temperature, the null dashed, and what it leaves of the coldest shaded; a panel a phase."""
+def non_gaussian(
+    data: xr.DataArray, theory: xr.DataArray, *, words: Sequence[tuple[str, float, float, str]] = (), fig: Figure
+) -> Figure:
+    """α₂ of networks by temperature, the null dashed, and what it leaves of the coldest shaded; a panel a phase.
+
+    ``words``: (phase, x, y, words).
+    """
     phases = data.phase.values.tolist()
     fig.set_size_inches(NARROW, 0.8 + 1.6 * len(phases))
     axes = style.panels(fig, phases, 1, "$t$ (steps)", r"$\alpha_2$", sharex=True, sharey=True)
@@ -499,87 +477,47 @@ def non_gaussian(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -> Fi
         names, colours = [_number(v) for v in one.temperature.values], _colours(one.temperature.values, "temperature")
         ax.autoscale_view()
         _name_curves(ax, one.time.values, one.values, names, colours, prefix="$T$ = ", height=1.2)
+    _in_panels(dict(zip(phases, axes, strict=True)), words)
     return fig
 
 
 @pictured
-def motilities(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -> Figure:
-    """Histograms of log₁₀|Δw|, and those of Gaussian layers: over ``phase``, ``temperature`` and ``bin``.
+def motilities(
+    data: xr.DataArray,
+    theory: xr.DataArray,
+    *,
+    others: bool = False,
+    words: Sequence[tuple[str, float, float, str]] = (),
+    fig: Figure,
+) -> Figure:
+    """The histogram of log₁₀|Δw| at the lowest temperature of each phase, and that of Gaussian layers; a panel a phase.
 
-    A row for each temperature, the coldest on top, and a column for each phase; all histograms have one scale.
+    Both are over ``phase``, ``temperature`` and ``bin``; ``others``: other temperatures, too, as lines; ``words``:
+    (phase, x, y, words).
     """
-    data, theory = (one.transpose("phase", "temperature", "bin").sortby("temperature") for one in (data, theory))
-    shown = data.notnull().any("bin")
-    rows = data.temperature.values.tolist()
-    colours, tall = _colours(rows, "temperature"), 0.75 * float(data.max())
-    fig.set_size_inches(NARROW, 1.25 + 0.4 * len(rows))
-    titles = [str(p).replace("parameterised", "-\nparameterised") for p in data.phase.values]
-    axes = fig.subplots(1, len(titles), sharex=True, sharey=True)
-    for i, (ax, title) in enumerate(zip(axes, titles, strict=True)):
-        ax.set_title(title, loc="left", fontsize=SMALL)
-        for k, colour in enumerate(colours):
-            base = -k * tall
-            ax.axhline(base, color=LIGHT.faint, lw=0.8, zorder=2 * k)
-            if bool(shown[i, k]):
-                curve = data[i, k].dropna("bin")  # histograms have bins of their own
-                strong = k == int(np.flatnonzero(shown[i].values)[0])
-                face = {"color": colour, "alpha": 0.75 if strong else 0.3, "lw": 0}
-                ax.fill_between(curve.bin, base, base + curve, zorder=2 * k, **face)
-                ax.plot(curve.bin, base + curve, color=colour, lw=1.5, zorder=2 * k + 1)
-            gaussian = theory[i, k].dropna("bin")
-            if len(gaussian):
-                ax.plot(gaussian.bin, base + gaussian, **FREE, zorder=2 * k + 1)
-        ax.set_yticks([-k * tall for k in range(len(rows))], [_number(t) for t in rows] if i == 0 else None)
-        ax.tick_params(axis="y", length=0, labelsize=style.TEXT)
-        ax.spines["left"].set_visible(False)
-        ax.set_xlabel(r"$\log_{10}|\Delta w|$")
-        ax.xaxis.set_major_locator(MaxNLocator(3, integer=True))
-    axes[0].set_ylabel(TEMPERATURE)
+    shown = {}
+    for phase in data.phase.values.tolist():
+        rows = data.sel(phase=phase).dropna("temperature", how="all").sortby("temperature")
+        cold = float(rows.temperature[0])
+        null = theory.sel(phase=phase, temperature=cold).dropna("bin")
+        shown[phase] = cold, rows, null
+    fig.set_size_inches(NARROW, 0.9 + 1.3 * len(shown))
+    titles = [f"{phase}, $T$ = {_number(cold)}" for phase, (cold, *_) in shown.items()]
+    axes = style.panels(fig, titles, 1, r"$\log_{10}|\Delta w|$", "", sharex=True, sharey=True)
+    fig.supylabel("share of the weights", fontsize=style.TEXT)
+    for ax, (cold, rows, null) in zip(axes, shown.values(), strict=True):
+        for row, colour in zip(rows[1:], _colours(rows.temperature.values[1:].tolist(), "temperature"), strict=True):
+            if others:
+                ax.plot(row.dropna("bin").bin, row.dropna("bin"), color=colour, lw=1.4)
+        curve = rows[0].dropna("bin")
+        ax.fill_between(curve.bin, 0, curve, color=_colours([cold], "temperature")[0], alpha=0.45, lw=0)
+        ax.plot(null.bin, null, **FREE)
     seen = data.bin.values[(data > 1e-3).any(["phase", "temperature"]).values]
-    axes[0].set(
-        xlim=(float(seen[0]), float(seen[-1])),
-        ylim=(-(len(rows) - 0.9) * tall, 1.02 * float(data.isel(temperature=0).max())),
-    )
+    axes[0].set(xlim=(float(seen[0]), float(seen[-1])), ylim=(0, None))
     axes[0].plot([], [], **FREE, label="layers and silent units alone")
-    style.legend(fig, axes[0], 1, "outside lower left")
-    return fig
-
-
-@pictured
-def susceptibilities(data: xr.DataArray, theory: xr.DataArray, *, fig: Figure) -> Figure:
-    """χ₄ over ``time`` and ``temperature``, along ``kind`` that of networks and of free walks; ``theory``: independent
-    weights."""
-    fig.set_size_inches(NARROW, 3.6)
-    ax = fig.subplots()
-    values = data.temperature.values.tolist()
-    for value, colour in zip(values, _colours(values, "temperature"), strict=True):
-        found, free = (data.sel(temperature=value, kind=kind) for kind in ("networks", "free walks"))
-        alone = theory.isel(kind=0).sel(temperature=value)
-        ax.fill_between(alone.time, 0, alone, color=LIGHT.muted, alpha=0.25, lw=0)
-        ax.plot(found.time, found, color=colour, lw=1.8, zorder=3)
-        ax.plot(free.time, free, **{**FREE, "lw": 1.1}, zorder=4)
-    ax.set(xlabel="$t$ (steps)", ylabel=r"$\chi_4$", ylim=(0, None))
-    _finish([ax], "x")
-    if bool(data.isnull().all()):  # one network alone does not fluctuate, and has no peak to be named at
-        return fig
-    top = float(data.max())
-    ax.set_ylim(0, 1.18 * top)
-    groups: list[list[Any]] = []
-    for value, colour in sorted(zip(values, _colours(values, "temperature"), strict=True), reverse=True):
-        one = data.sel(temperature=value, kind="networks").dropna("time")
-        peak = float(one.time[int(np.argmax(one.values))])
-        if groups and np.log10(peak) - np.log10(groups[-1][0]) < 0.35:
-            groups[-1][2].append(value)
-            groups[-1][1] = max(groups[-1][1], float(one.max()))
-        else:
-            groups.append([peak, float(one.max()), [value], colour])
-    for k, (peak, high, shared, colour) in enumerate(groups):
-        words = ("$T$ = " if k == 0 else "") + _listed([_number(v) for v in shared])
-        _say(ax, peak, high + 0.06 * top, words, colour, ha="right" if peak > 3e4 else "center")
-    ax.plot([], [], color=LIGHT.muted, lw=1.8, label="networks")
-    ax.plot([], [], **{**FREE, "lw": 1.1}, label="free walks")
-    ax.fill_between([], [], [], color=LIGHT.muted, alpha=0.25, lw=0, label="independent weights")
-    style.legend(fig, ax, 2, "outside lower left")
+    style.legend(fig, axes[0], 1, "outside upper left")
+    _finish(axes, "")
+    _in_panels(dict(zip(shown, axes, strict=True)), words)
     return fig
 
 
@@ -639,8 +577,11 @@ def losses_by_decay(data: xr.DataArray, *, log: str = "", paper: float | None = 
 
 
 @pictured
-def losses_of_plane(data: xr.DataArray, *, fig: Figure) -> Figure:
-    """Typical final losses over ``regularisation``, one curve for each ``ratio`` of weights to samples."""
+def losses_of_plane(data: xr.DataArray, *, limit: float | None = None, fig: Figure) -> Figure:
+    """Typical final losses over ``regularisation``, one curve for each ``ratio`` of weights to samples.
+
+    What lies below ``limit`` is said in words.
+    """
     fig.set_size_inches(NARROW, 3.6)
     ax = fig.subplots()
     data = data.transpose("ratio", "regularisation")
@@ -650,21 +591,19 @@ def losses_of_plane(data: xr.DataArray, *, fig: Figure) -> Figure:
         ax.plot(data.regularisation, curve, "o-", color=colour, lw=1.7, ms=5)
     ax.axhline(0.5, **FREE)
     ax.set(xlabel=r"weight decay $\lambda$", ylabel=LOSS)
-    ax.grid(axis="y")
-    ax.yaxis.tick_right()
-    ax.yaxis.set_label_position("right")
-    ax.spines["left"].set_visible(False)
-    ax.spines["right"].set_visible(True)
-    ax.set_yscale("log")  # its small ticks go to the right with the others
-    ax.yaxis.set_major_formatter(lambda v, _: _number(v))
-    ax.autoscale_view()
+    ax.set(xlim=(-0.24 * float(data.regularisation.max()), None), ylim=(limit, 0.8))  # names stand left of the points
+    _finish([ax], "y")
+    ax.set_xticks([v for v in ax.get_xticks() if v >= 0])
     _say(ax, 0.03, 0.5, "the origin: ½")
     at = ax.transLimits.transform(ax.transScale.transform([(0.0, float(v)) for v in data.isel(regularisation=0)]))[:, 1]
-    for ratio, y, colour in zip(ratios, spread_labels(at, 0.062), colours, strict=True):
+    for ratio, y, colour in zip(ratios, spread_labels(at.clip(min=0.04), 0.062), colours, strict=True):
+        colour = style.legible(colour, ratio=4.5)
         ax.annotate(
             f"{ratio:.2g}", (0.0, y), xycoords=("data", "axes fraction"), xytext=(-9, 0), textcoords="offset points",
-            ha="right", va="center", fontsize=SMALL, color=style.legible(colour, ratio=4.5), annotation_clip=False,
+            ha="right", va="center", fontsize=SMALL, color=colour, annotation_clip=False,
         )  # fmt: skip
+        if limit and (least := float(data.sel(ratio=ratio)[0])) < limit:
+            _say(ax, 0.005, 1.25 * limit, f"without decay {_number(float(f'{least:.0e}'))}", colour, ha="left")
     ax.annotate(
         "weights per\nsample $N/P_D$:", (0.0, 1.0), xycoords=("data", "axes fraction"), xytext=(-9, 22),
         textcoords="offset points", ha="center", va="center", fontsize=SMALL, annotation_clip=False,
@@ -682,16 +621,18 @@ def planes(
     scale: xr.DataArray | float,
     marks: xr.DataArray | None = None,
     limits: tuple[float, float],
+    says: Mapping[str, str] | None = None,
     fig: Figure,
 ) -> Figure:
-    """:func:`~.planes.slices` over ``u`` and ``v`` by system, narrow, with the unit of each plane in its title."""
+    """:func:`~.planes.slices` over ``u`` and ``v`` by system, narrow, each with its unit and what it ``says``."""
     label = style.wrapped(style.axis_label(data), 1, NARROW)
     slices(data, x="u", y="v", panel="system", columns=2, scale=scale, marks=marks, limits=limits, label=label, fig=fig)
-    fig.set_size_inches(NARROW, 5.5)
+    fig.set_size_inches(NARROW, 1.1 + 2.2 * ((data.sizes["system"] + 1) // 2))
     *drawn, bar = fig.axes
     for ax, system in zip(drawn, data.system.values.tolist(), strict=True):
         unit = r"$\sigma_{AA}$" if system == "glass" else r"$\sigma$"
-        ax.set_title(f"{system}\n(in {unit})", loc="left", fontsize=SMALL)
+        what = f": {says[system]}" if says and system in says else ""
+        ax.set_title(f"{system}{what}\n(in {unit})", loc="left", fontsize=SMALL)
     bar.xaxis.set_major_formatter(lambda v, _: _number(v))
     bar.tick_params(labelsize=style.TEXT)
     return fig

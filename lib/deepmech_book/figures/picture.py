@@ -48,7 +48,7 @@ _STYLE = (
 _THEME = (
     f"svg{{background:{style.LIGHT.background}}}@media(prefers-color-scheme:dark){{svg{{background:#121212}}"
     + "".join(
-        f"[style*='{what}: {light}']{{{what}:{dark}!important}}"
+        f"[style*='{what}:{light}']{{{what}:{dark}!important}}"
         for light, dark in (
             (style.LIGHT.text, "#ced6dd"),
             (style.LIGHT.muted, "#9ca4af"),
@@ -68,13 +68,37 @@ _NARROW = (
 _PLAIN = " !$'()*+,-./:;=?@[]^_`{|}~<>"
 
 
+#: Numbers that say where something stands; a drawing that nobody sees; elements that follow one another and look alike.
+_PLACE = re.compile(r"(?:(?<= [xy]=\")|(?<=late\()|(?<=\d )(?=[^ ]*\) scale))-?\d+\.\d{3,}")
+_UNSEEN = re.compile(r'<path [^>]* style="fill:none"/>|<!DOCTYPE[^>]*>|<defs></defs>')
+_ALIKE = re.compile(r'<(\w+) [^>]*?((?: clip-path="[^"]*")? style="[^"]*")/>(?:<\1 [^>]*?\2/>)+')
+
+
 def _slim(svg: bytes) -> bytes:
-    """The same drawing in fewer bytes: coordinates to a hundredth of a point, paths told step by step, and no names of
-    groups, notes and blanks, which nobody sees."""
+    """The same drawing in fewer bytes: coordinates to a hundredth of a point, paths told step by step, short names, a
+    look said once for all that follow one another, and no groups, notes and blanks, which nobody sees."""
     text = re.sub(r"(?s)<metadata>.*?</metadata>|<!--.*?-->|(?<=<g) id=\"[^\"]*\"|(?<=>)\s+(?=<)", "", svg.decode())
-    text = re.sub(r"(?<= [xy]=\")-?\d+\.\d{3,}", lambda n: _hundredths(round(100 * float(n[0]))), text)
+    text = re.sub(_PLACE, lambda n: _hundredths(round(100 * float(n[0]))), text)
     text = re.sub(r"(?<= d=\")[^\"]*", lambda path: _steps(path[0]), text)
+    text = re.sub(r'(?<= style=")[^"]*', lambda look: re.sub("(?<=[:;]) ", "", look[0]), text)
+    names = {name: f"g{n:x}" for n, name in enumerate(dict.fromkeys(re.findall(r' id="([^"]*)"', text)))}
+    text = re.sub(r'(?<= id=")[^"]*|(?<="#)[^"]*|(?<=url\(#)[^)]*', lambda name: names.get(name[0], name[0]), text)
+    text = _ALIKE.sub(
+        lambda run: f"<g{run[2]}>{run[0].replace(run[2], '')}</g>", _without_bare_groups(_UNSEEN.sub("", text))
+    )
     return re.sub('="([^"\']*)"', r"='\1'", text).encode()  # in an address, double quotes take three bytes each
+
+
+def _without_bare_groups(text: str) -> str:
+    """Groups that say nothing of what is in them are left out."""
+    said: list[bool] = []
+
+    def tag(found: re.Match[str]) -> str:
+        if found[0] != "</g>":
+            said.append(found[0] != "<g>")
+        return found[0] * (said.pop() if found[0] == "</g>" else said[-1])
+
+    return re.sub("<g(?: [^>]*(?<!/))?>|</g>", tag, text)
 
 
 def _steps(path: str) -> str:
@@ -147,15 +171,20 @@ class Picture:
         self._encoded = functools.lru_cache(maxsize=None)(self._encode)
         # IPython swallows errors while it asks for a bundle: an array that cannot be drawn must fail here, in its cell.
         self._figure = self.render()
-        if self._figure.get_figwidth() < style.WIDTH:
-            self.kind += " dm-narrow"
+        width = self._figure.get_figwidth()
+        self.wide = bool(width > style.WIDTH)
+        self.kind += " dm-narrow" * bool(width < style.WIDTH) + " dm-wide full-width" * self.wide
         self.shaded = any(ax.images for ax in self._figure.axes)  # scales of shades are images
         pixels = self._pixels()
         if self.shaded:
             self.kind += " dm-shaded" if pixels else " dm-shaded dm-themed"
-        self.narrow = Picture(narrow, alt=alt, height=height) if narrow else None
-        if self.narrow:
-            self.kind += " dm-both"
+        self.narrow: Picture | None = None
+        if narrow:
+            self.draw_for_phones(narrow)
+
+    def draw_for_phones(self, draw: Callable[[Figure], Any]) -> None:
+        """Take another drawing for screens below 600 CSS pixels."""
+        self.narrow, self.kind = Picture(draw, alt=self.alt or None), f"{self.kind} dm-both"
 
     def __repr__(self) -> str:
         return f"Picture(figure={self.figure!r}, alt={self.alt!r})"
@@ -212,9 +241,11 @@ class Picture:
     def _take_away(self, folder: Path) -> str:
         """Write SVG and numbers into ``folder``; the stem of their names is a number in the order of showing."""
         folder.mkdir(parents=True, exist_ok=True)
-        number = len(list(folder.glob("*.svg"))) + 1
+        number = len(list(folder.glob("*[!w].svg"))) + 1
         stem = f"{number:02d}" + (f"-{self.figure.split()[0]}" if self.figure else "")
         self.save(folder / f"{stem}.svg")
+        if self.narrow:
+            self.narrow.save(folder / f"{stem}-narrow.svg")
         # Sketches show no numbers.
         if self.data and sum(array.size for array in self.data.values()) <= LONG:
             # Nine digits tell numbers of single precision apart.
@@ -250,10 +281,13 @@ def pictured(draw: Callable[..., Any]) -> Callable[..., Picture]:
         def on(fig: Figure, **more: Any) -> None:
             if on_axes:
                 fig.set_size_inches(style.NARROW, 3.4)
-            draw(*args, **how, **more, **({"ax": fig.subplots()} if on_axes else {"fig": fig}))
+            draw(*args, **how | more, **({"ax": fig.subplots()} if on_axes else {"fig": fig}))
 
-        narrow = functools.partial(on, stacked=True) if "stacked" in signature.parameters else None
-        drawing = Picture(on, alt=alt, narrow=narrow, height=3.9, figure=figure)
+        drawing = Picture(on, alt=alt, height=3.9, figure=figure)
+        if "stacked" in signature.parameters:
+            drawing.draw_for_phones(functools.partial(on, stacked=True))
+        elif drawing.wide and {"columns", "how"} & signature.parameters.keys():
+            drawing.draw_for_phones(functools.partial(on, columns=2))
         given = signature.bind_partial(*args, **how).arguments
         drawing.data = dataset(dict(arrays_in({**given, **given.pop("how", {})})), drawing.alt)
         return drawing

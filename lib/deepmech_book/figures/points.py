@@ -169,7 +169,8 @@ def clouds(
         raise ValueError(f"clouds group: {strangers} among the groups: must be 0 to {len(names) - 1}, as names has")
     titles, colours = [title.format(style.format_number(v)) for v in points[panel].values], style.categories(len(names))
     columns = min(columns, len(titles))
-    fig.set_figheight(0.7 + 5.8 / columns * rows_of(len(titles), columns))
+    width = style.WIDE if columns > 2 else style.NARROW
+    fig.set_size_inches(width, 0.7 + 0.94 * width / columns * rows_of(len(titles), columns))
     across, up = map(str, points[axes].values)
     drawn = panels(fig, titles, columns, x_label or across, y_label or up)
     for ax, at, kind in zip(drawn, points.values, group.values, strict=True):

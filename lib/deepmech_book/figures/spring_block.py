@@ -129,8 +129,8 @@ def friction_law(friction_right: float, friction_left: float, *, fig: Figure) ->
     # Words stand where no line is, whichever friction is larger: outside the moving branches, and over or under the
     # longer part of the flat one, on the side that the line without friction does not pass.
     beside, words = 0.2 * high, [style.legible(c, ratio=4.5) for c in (orange, blue)]
-    ax.text(-friction_left - 1.5 * beside, -beside, "moves left", color=words[0], ha="right")
-    ax.text(friction_right + 1.5 * beside, beside, "moves right", color=words[1])
+    ax.text(-friction_left - 2 * beside, -beside, "moves left", color=words[0], ha="right")
+    ax.text(friction_right + 2 * beside, beside, "moves right", color=words[1])
     at, side = (-friction_left / 2, 1) if friction_left >= friction_right else (friction_right / 2, -1)
     ax.text(at, 0.09 * side * high, "stuck", ha="center", va="center")
     ax.text(0.69, 0.95, "no friction", color=LIGHT.muted, transform=ax.transAxes, ha="right", va="top")
@@ -149,8 +149,9 @@ def folding_ruler(position: xr.DataArray, *, fig: Figure) -> Figure:
     """
     position = transpose_to("folding_ruler position", position, "pull", "frame", "node")
     titles, right = [style.format_number(v) for v in position.pull.values], float(position.max()) + 0.5
-    room = (style.WIDTH / len(titles) - 0.1) / (right + 0.25)
-    fig.set_figheight(room * (DROP * (position.sizes["frame"] - 1) + 0.82) + 0.6)
+    width = style.WIDE if len(titles) > 2 else style.WIDTH
+    room = (width / len(titles) - 0.1) / (right + 0.25)
+    fig.set_size_inches(width, room * (DROP * (position.sizes["frame"] - 1) + 0.82) + 0.6)
     for ax, shapes in zip(panels(fig, titles, len(titles), sharex=True), position, strict=True):
         ax.set(xlim=(-0.25, right), ylim=(-DROP * (len(shapes) - 1) - 0.2, 0.62), aspect="equal")
         ax.axis("off")
@@ -202,7 +203,8 @@ def phases(
     shades = [shaded.values for *_, shaded in ready]
     limits = min(map(np.nanmin, shades)), max(map(np.nanmax, shades))
     first = ready[0][0]
-    columns, inches = (1, style.NARROW) if stacked else (min(columns, len(ready)), style.WIDTH)
+    columns = 1 if stacked else min(columns, len(ready))
+    inches = style.NARROW if stacked else style.WIDE if columns > 2 else style.WIDTH
     cell, width = cells_of(first, columns, inches)
     rows = [load[load.dims[1]] for load, *_ in ready]
     alike = all(one.identical(rows[0]) for one in rows)

@@ -9,6 +9,7 @@ import xarray as xr
 from deepmech.core.estimates import estimate, stack, unknown
 from deepmech.core.labels import over
 from deepmech.sweeps import sweep_of
+from deepmech_book.claims.display import RAISED
 from deepmech_book.claims.functions import Measurement, measures
 from deepmech_book.glass import heterogeneity, phases, regimes, relaxation, transitions
 from deepmech_book.glass.clocks import measures_walks
@@ -45,47 +46,41 @@ def falls_at(result, level):
     return loss.regularisation.where(stays).min("regularisation")
 
 
-def summary(sizes, decays, level, line):
-    """N*, λ* and where a linear fit gives way, in words; ``level``: data loss above which a network has fallen."""
-    star, points = transitions.n_star(sizes), falls_at(decays, level)
-    return {
-        "N*/P_D": f"{star:.2g}" if np.isfinite(star) else "not reached",
-        "λ*, median": f"{float(points.median()):.2g}",
-        "least": f"{float(points.min()):.2g}",
-        "most": f"{float(points.max()):.2g}",
-        "a line explains": f"{100 * float(line.explained):.0f} %",
-        "a line gives way at λ": f"{float(line.gives_way):.2g}",
-    }
+def falls_over_lines(decays):
+    """The λ at which networks on MNIST (of the page on transitions) and on photographs fall, over that of a linear fit.
 
-
-def beside_linear_fits(sizes, decays):
-    """A row for MNIST, as the page on transitions has it, and one for networks on photographs."""
-    digits, rows = (result(experiment("glass-uot")), result(experiment("glass-ttt"))), {}
-    for (widths, lambdas), level in ((digits, phases.LEARNT), ((sizes, decays), COLLAPSED)):
-        name, n = (sweep_of(lambdas).fixed["data"][word] for word in ("name", "n_data"))
-        line = result(experiment("glass-linear", {"n_data": [n]}, dataset=name, n_data=n)).isel(n_data=0)
-        rows[title_of(name)] = summary(widths, lambdas, level, line)
-    return pd.DataFrame.from_dict(rows, orient="index")
-
-
-def silent_weights(runs, temperature, beside):
-    """Root mean square displacements at silent units, of others and of a free walk, in words, and what decay had left.
-
-    ``beside``: title -> walks of which only the last column is given.
+    ``middle``, ``first`` and ``last`` of the networks, by ``data``, whose names say how much a line explains.
     """
+    parts = []
+    for networks, level in ((result(experiment("glass-ttt")), phases.LEARNT), (decays, COLLAPSED)):
+        name, n = (sweep_of(networks).fixed["data"][word] for word in ("name", "n_data"))
+        line = result(experiment("glass-linear", {"n_data": [n]}, dataset=name, n_data=n)).isel(n_data=0)
+        at = falls_at(networks, level)
+        found = xr.Dataset({"middle": at.median(), "first": at.min(), "last": at.max()})
+        data = f"{title_of(name).split(' ')[0]}: a line explains {100 * float(line.explained):.0f} %"
+        parts.append(found.expand_dims(data=[data], line=[float(line.gives_way)]))
+    whole = xr.concat(parts, "data", join="outer").sortby("line")
+    names = {"line": "$\\lambda$ at which a straight line gives way", "middle": "$\\lambda$ at which networks fall"}
+    for name, words in names.items():
+        whole[name].attrs.update(long_name=words, units="1")
+    return whole
+
+
+def silent_weights(runs, temperature):
+    """Root mean square displacements at silent units, of others and of a free walk, in words; what decay had left."""
     rows = {}
     for phase, run in runs.items():
         group = run[["end_square", "end_count"]].isel(waiting=0).sel(temperature=temperature).sum(["seed", "layer"])
         size = np.sqrt(group.end_square / group.end_count.where(group.end_count > 0))
-        last = float(run.msd.isel(waiting=0).dropna("time").time[-1])
+        last, power = float(run.msd.isel(waiting=0).dropna("time").time[-1]), round(phases.decayed(run))
+        left = f"e{str(power).translate(RAISED)}" + (f" ≈ {np.exp(power):.0f}" if power < 10 else ", to nothing")
         rows[phase] = {
             "at silent units": f"{float(size.sel(alive=0)):.2g}",
             "other weights": f"{float(size.sel(alive=1)):.2g}",
             "a free walk": f"{np.sqrt(2 * walks.diffusion(temperature) * last):.2g}",
+            "decay has shrunk them by": left if power else "1",
         }
-    decay = {title: f"{phases.decayed(run):.2g}" for title, run in {**runs, **beside}.items()}
-    table = pd.DataFrame.from_dict(rows, orient="index").reindex(decay)
-    return table.assign(**{"shrunk by e to the power": decay}).fillna("–")
+    return pd.DataFrame.from_dict(rows, orient="index")
 
 
 # --- claims

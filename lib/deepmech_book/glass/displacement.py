@@ -42,6 +42,26 @@ def powers(run):
     return said(local_powers(moved(run)).isel(time=slice(2, -2)), "local power of the displacement")
 
 
+def beside_glass(run, glass):
+    """:func:`powers` of networks, and of a glass former where coldest (``glass``: its displacement), along kind."""
+    cold = local_powers(glass.sel(temperature=float(glass.temperature.min()), drop=True).mean("seed"))
+    former = cold.isel(time=slice(2, -2)).assign_coords(time=cold.time[2:-2].astype(float))
+    networks = powers(run)
+    return said(phases.panels({"networks": networks, "glass former": former}, "kind"), networks.long_name)
+
+
+def hot_cold_and_glass(run, glass):
+    """:func:`beside_glass` of the hottest and of the coldest networks above T = 0, named by what they do."""
+    both = beside_glass(run, glass)
+    networks, former = (both.sel(kind=kind, drop=True) for kind in both.kind.values)
+    kinds = {
+        "hot: a free walk": networks.sel(temperature=float(run.temperature.max()), drop=True),
+        "cold: a slide": networks.sel(temperature=phases.coldest(run), drop=True),
+        "glass former: a cage": former.isel(temperature=0, drop=True),
+    }
+    return said(xr.Dataset(kinds).to_dataarray("kind"), both.long_name)
+
+
 def over_free(runs):
     """Mean displacements over those of free walks, a panel a phase; at T = 0 over the coldest free walk's."""
     far = phases.panels({phase: moved(run) for phase, run in runs.items()})

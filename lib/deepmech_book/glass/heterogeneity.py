@@ -110,41 +110,29 @@ def motility_panels(runs, temperatures=None, null=None):
 
 
 def slow_weights(runs, warmest=1e-3):
-    """Weights that move less than three times as far as free walks do, in words: one row a cold temperature."""
+    """Weights that move less than three times as far as free walks do, in words, where cold ones have two modes.
+
+    One row a temperature with two modes (p of the dip test below 0.05), and the coldest one of every phase.
+    """
     rows = {}
     for phase, run in runs.items():
         silent = 1 - run.alive_share.isel(waiting=0).mean("seed")
         last = float(phases.overlaps(run).time[-1])
         for t in run.temperature.values[(run.temperature > 0) & (run.temperature <= warmest)]:
-            sample = moved(run, t)
+            sample, p = moved(run, t), modes(run, float(t)).p
+            if p >= 0.05 and t > phases.coldest(run):
+                continue
             free = 0.5 * np.log10(2 * walks.diffusion(float(t)) * last)
             slow = sample[sample < free + np.log10(3)]
-            median = f"{np.median(slow):.1f}" if len(slow) else "–"
+            two = len(slow) and p < 0.05
             rows[f"{phase}, T = {t:g}"] = {
-                "p of the dip test": f"{modes(run, float(t)).p:.2g}",
-                "median of slow log₁₀|Δw|": median.replace("-", "−"),
+                "p of the dip test": f"{p:.2g}",
+                "median of slow log₁₀|Δw|": f"{np.median(slow):.1f}".replace("-", "−") if two else "–",
                 "log₁₀ of a free walk": f"{free:.1f}".replace("-", "−"),
-                "slow weights": f"{100 * len(slow) / len(sample):.0f} %",
+                "slow weights": f"{100 * len(slow) / len(sample):.0f} %" if two else "one mode",
                 "at silent units": f"{100 * float(silent.sel(temperature=t)):.0f} %",
             }
     return pd.DataFrame.from_dict(rows, orient="index")
-
-
-def susceptibility(overlap, n_weights):
-    """χ₄ = N Var(Q) over networks (unbiased variance); independent weights give Q (1 - Q), a single network nan."""
-    return n_weights * overlap.astype(float).var("seed", ddof=1)
-
-
-def fluctuations(run):
-    """χ₄ of networks and of free walks in their windows, along kind; and Q(1 - Q), that of independent weights.
-
-    Networks have windows of different sizes, so that mean overlaps of free walks differ from window to window, too.
-    """
-    overlap = phases.overlaps(run)
-    mean, free = overlap.mean("seed"), phases.free_overlaps(run).where(run.temperature > 0).sel(time=overlap.time)
-    both = [susceptibility(one, int(run.n_weights.max())).transpose(*mean.dims) for one in (overlap, free)]
-    names = ["networks", "free walks"]
-    return xr.concat(both, xr.Variable("kind", names)), (mean * (1 - mean)).expand_dims(kind=names[:1])
 
 
 # --- claims

@@ -79,7 +79,7 @@ def overview(survey):
             "coordinates": f"{int(one.n_coordinates)}",
             "diverged, replaced": f"{int(survey.left_out.sel(system=system).sum())}",
             "from place to place": f"{float(hops.min()):.2g} to {float(hops.max()):.2g}",
-            **{f"left of kick {float(kept.kick[i]):g}": f"{float(kept[i]):.2g}" for i in (0, -1)},
+            **{f"share left of a kick of length {float(kept.kick[i]):g}": f"{float(kept[i]):.2g}" for i in (0, -1)},
             "participation ratio": f"{float(one.roundness):.2g}",
             "flat directions": f"{100 * float(one.flat):.0f} %",
             "barrier along walk": f"{float(barrier.sel(system=system)):.2g}",

@@ -1,6 +1,7 @@
 """What of decorrelation times survives another window (Figs. A1, A4(a-c)), and another size of networks and data."""
 
 import numpy as np
+import xarray as xr
 
 from deepmech.core.estimates import jackknife, unknown
 from deepmech_book.claims.functions import Measurement, measures
@@ -19,9 +20,17 @@ def times_by_window(run):
     return {float(chi): phases.times(run, i) for i, chi in enumerate(run.chi)}
 
 
+def cold_times(by_size):
+    """τ₉₀ at T = 0 over the number of samples, and the ends of its interval."""
+    rest = [table.sel(temperature=[0.0])[["tau", "low", "high"]] for table in by_size.values()]
+    times = xr.concat(rest, xr.Variable("size", list(by_size), {"long_name": "samples $P_D$", "units": "1"}))
+    return times.assign(tau=times.tau.assign_attrs(long_name=r"$\tau_{90}$ at $T = 0$", units="steps"))
+
+
 def table_of_times(run):
     """τ₉₀ and the time of free walks by temperature, in words, one row each."""
     table = phases.times(run)[["tau", "free"]].to_dataframe().map("{:.2g}".format)
+    table.index = table.index.map("{:g}".format)
     return table.rename(columns={"tau": "τ₉₀ (steps)", "free": "free walk (steps)"})
 
 

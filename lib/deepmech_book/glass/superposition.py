@@ -18,8 +18,6 @@ from deepmech_book.glass.phases import of_learnt_most, origins
 from deepmech_book.glass.words import said
 from deepmech_book.sweeps.glass.walks import P_D, RATE
 
-IN_STEPS, IN_UNITS = "over time in steps", r"over $t/\tau_{90}$"
-"""Titles of two panels."""
 RESCALED = {"time": (r"$t/\tau_{90}$", "1")}
 LATE = 0.01
 """Earlier than this part of τ₉₀, nothing is to be seen."""
@@ -78,20 +76,17 @@ def late(run):
     return curves, free(curves.time.values).expand_dims(temperature=curves.temperature)
 
 
-def before_and_after(run):
-    """Overlaps of networks, and of free walks, over time in steps and over t/τ₉₀, for two panels (Fig. 4(a))."""
-    curves, walks = late(run)
-    seen = run.sel(temperature=curves.temperature)
-    in_steps = phases.overlaps(seen).mean("seed"), phases.free_overlaps(seen).mean("seed")
-    both = zip(in_steps, (curves, walks), strict=True)
-    return tuple(phases.panels({IN_STEPS: steps, IN_UNITS: units}, "kind") for steps, units in both)
-
-
 def beside_free_walks(runs):
     """Collapsed overlaps of each phase, and the curve of all free walks, a panel each (Fig. A6)."""
     both = zip(*(late(run) for run in runs.values()), strict=True)
     panels = (phases.panels(dict(zip(runs, one, strict=True))) for one in both)
     return tuple(words.said(RESCALED, one, "overlap $Q$") for one in panels)
+
+
+def over_free_walks(runs):
+    """Collapsed overlaps of each phase over the curve of all free walks."""
+    curves, walks = beside_free_walks(runs)
+    return words.said(RESCALED, curves / walks, "overlap / that of a free walk")
 
 
 def in_well(weights, window, stiffness, time):

@@ -13,7 +13,7 @@ from deepmech.metrics.curvature import curvature
 from deepmech.sweeps import sweep_of
 from deepmech_book.claims.functions import Measurement, measures
 from deepmech_book.claims.nulls import beside
-from deepmech_book.spring_block.summaries import inside
+from deepmech_book.spring_block.summaries import inside_straight
 from deepmech_book.spring_block.words import said
 from deepmech_book.sweeps.spring_block.convolutional import STAGES
 
@@ -96,7 +96,7 @@ def concave(made):
 @measures("A.S2.linear")
 def linear(made):
     """How far inside of straight the curve is at the end of the second stage."""
-    return judged(made, inside("straight", bend(made, 1)))
+    return judged(made, inside_straight(bend(made, 1)))
 
 
 @measures("A.S2.convex")

@@ -14,13 +14,7 @@ from deepmech_book.claims.functions import Measurement, measures
 from deepmech_book.claims.nulls import beside_others
 from deepmech_book.spring_block import summaries
 from deepmech_book.spring_block.printed import beside_best_epoch
-from deepmech_book.spring_block.summaries import (
-    STRAIGHT,
-    NetworkDiagram,
-    inside,
-    over_diagrams,
-    without_input,
-)
+from deepmech_book.spring_block.summaries import STRAIGHT, NetworkDiagram, over_diagrams
 
 # --- pictures and tables
 
@@ -61,12 +55,12 @@ def near_the_ceiling(diagrams, n_samples, n_classes=10):
         plain, again = NetworkDiagram(made), NetworkDiagram(debiased(made, n_samples, n_classes))
         rows[name] = {
             "near the ceiling": f"{int(near.any('layer').sum())} of {made['curvature'].size}",
-            "accuracy and bend, plain": str(plain.falls_beside("loss")),
-            "debiased": str(again.falls_beside("loss")),
-            "within rows, plain": str(plain.falls_beside("loss", in_rows=True)),
-            "debiased, too": str(again.falls_beside("loss", in_rows=True)),
-            "bent cells gain, plain": str(plain.bent_gains),
-            "and debiased": str(again.bent_gains),
+            "accuracy and bend, plain": str(plain.falls("loss")),
+            "debiased": str(again.falls("loss")),
+            "within rows, plain": str(plain.falls("loss", in_rows=True)),
+            "debiased, too": str(again.falls("loss", in_rows=True)),
+            "bent cells gain, plain": str(plain.bent_gains()),
+            "and debiased": str(again.bent_gains()),
         }
         if "dropout" in made.dims and 0 in made["layer"]:
             off = (str(estimate(input_off(one), "seed", "symmetric")) for one in (made, debiased(made, n_samples)))
@@ -95,7 +89,7 @@ def table_of_corner(corner):
 @measures("A.S7.b.noise_bends")
 def noise_bends(diagrams):
     """Rank correlation of curvature with noise in every row of every diagram."""
-    return Measurement(over_diagrams(diagrams, lambda one: one.bends_with_noise))
+    return Measurement(over_diagrams(diagrams, lambda one: one.bends()))
 
 
 @measures("A.SM.accuracy_falls", "A.S7.b.accuracy_falls")
@@ -115,7 +109,7 @@ def input_off(made):
 
     The median over the cells, of slope and dropout, whose curve is straight from layer 1 on.
     """
-    load, hidden = made["load_curve"], without_input(made)
+    load, hidden = made["load_curve"], summaries.without_input(made)
     line = hidden["load_curve"].polyfit("layer", 1).polyfit_coefficients.sel(degree=0, drop=True)
     reach = load.sel(layer=1, drop=True) - load.isel(layer=-1, drop=True)
     off = (load.sel(layer=0, drop=True) - line) / reach
@@ -138,7 +132,7 @@ def linear(made):
     """How far inside of straight the curve at the middle learning rate is, on both sets of samples."""
     middle = made["curvature"].isel(learning_rate=1, drop=True)
     each = {str(one): estimate(middle.sel(split=one, drop=True), "seed", "symmetric") for one in middle["split"].values}
-    return Measurement(stack({split: inside("straight", bend) for split, bend in each.items()}, "split"))
+    return Measurement(stack({split: summaries.inside_straight(bend) for split, bend in each.items()}, "split"))
 
 
 @measures("A.S4.accuracies")
@@ -179,7 +173,7 @@ def pattern(without, normed, corner):
 @measures("A.text.no_norm_bends")
 def bends(without):
     """Rank correlation of curvature with dropout, by slope."""
-    return Measurement(NetworkDiagram(without).bends_with_noise)
+    return Measurement(NetworkDiagram(without).bends())
 
 
 def scatter_of_seeds(curve):

@@ -43,7 +43,7 @@ def by_dropout(made):
 @measures("A.S10.dropout_bends")
 def dropout_bends(made):
     """Rank correlation of the curvature of D̂ with dropout, by slope."""
-    return Measurement(NetworkDiagram(by_metric(made)[1]).bends_with_noise)
+    return Measurement(NetworkDiagram(by_metric(made)[1]).bends())
 
 
 @measures("A.S11.relu_agrees")

@@ -16,15 +16,7 @@ from deepmech_book.figures.spring_block import noise_of
 from deepmech_book.spring_block import summaries
 from deepmech_book.spring_block.experiments import FITS
 from deepmech_book.spring_block.printed import printed
-from deepmech_book.spring_block.summaries import (
-    STRAIGHT,
-    NetworkDiagram,
-    by_test_curves,
-    in_a_row,
-    inside,
-    is_better,
-    over_diagrams,
-)
+from deepmech_book.spring_block.summaries import STRAIGHT, NetworkDiagram, is_better, over_diagrams
 from deepmech_book.spring_block.words import said
 from deepmech_book.sweeps.spring_block.networks import PANELS
 
@@ -69,19 +61,19 @@ def tops(diagrams):
 
 def by_samples(made):
     """Curvature of the most accurate cell of each diagram, by load curves of training and of test samples."""
-    kinds = {"training": made, "test": {title: by_test_curves(one) for title, one in made.items()}}
+    kinds = {"training": made, "test": {title: summaries.by_test_curves(one) for title, one in made.items()}}
     each = {kind: {t: NetworkDiagram(one).best_curvature for t, one in of.items()} for kind, of in kinds.items()}
     both = stack({kind: stack(of, "diagram") for kind, of in each.items()}, "samples")
     return both.map(lambda a: said(a, "signed curvature"))
 
 
 RIVALS = {
-    "training loss": lambda one: one.falls_beside("loss"),
-    "training loss, within rows": lambda one: one.falls_beside("loss", in_rows=True),
-    "training accuracy": lambda one: one.falls_beside("accuracy_train"),
-    "training accuracy, within rows": lambda one: one.falls_beside("accuracy_train", in_rows=True),
-    "distance from the best noise": lambda one: one.falls,
-    "that distance, within rows": lambda one: one.falls_in_rows,
+    "training loss": lambda one: one.falls("loss"),
+    "training loss, within rows": lambda one: one.falls("loss", in_rows=True),
+    "training accuracy": lambda one: one.falls("accuracy_train"),
+    "training accuracy, within rows": lambda one: one.falls("accuracy_train", in_rows=True),
+    "distance from the best noise": lambda one: one.falls(),
+    "that distance, within rows": lambda one: one.falls(in_rows=True),
 }
 
 
@@ -102,7 +94,7 @@ def best_cells_in_print(panels):
         rows[title] = {
             "c₀, here": str(here.straightest), "c₀, in print": str(theirs.straightest),
             "best cell, here": str(here.best_curvature), "best cell, in print": str(theirs.best_curvature),
-            "bent − straight, in print": str(theirs.bent_gains),
+            "bent − straight, in print": str(theirs.bent_gains()),
         }  # fmt: skip
     return pd.DataFrame(rows).T
 
@@ -113,13 +105,13 @@ def best_cells_in_print(panels):
 @measures("A.1.noise_bends")
 def noise_bends(panels):
     """Rank correlation of curvature with noise in every row of every diagram."""
-    return Measurement(over_diagrams(panels, lambda one: one.bends_with_noise))
+    return Measurement(over_diagrams(panels, lambda one: one.bends()))
 
 
 @measures("A.1.slope_bends")
 def slope_bends(panels):
     """Rank correlation of curvature with negative slope in every column of every diagram."""
-    return Measurement(over_diagrams(panels, lambda one: one.bends_with_slope))
+    return Measurement(over_diagrams(panels, lambda one: one.bends("slope")))
 
 
 @measures("A.1.lazy_corner")
@@ -146,7 +138,7 @@ def accuracy_falls(panels):
 @measures("A.1.bend_tells_more")
 def bend_tells_more(panels):
     """The same beside that with the accuracy on training samples."""
-    return Measurement(over_diagrams(panels, lambda one: one.falls_beside("accuracy_train")))
+    return Measurement(over_diagrams(panels, lambda one: one.falls("accuracy_train")))
 
 
 @measures("A.1.accuracy_in_rows")
@@ -158,9 +150,9 @@ def accuracy_in_rows(panels):
 @measures("A.text.same_fit")
 def same_fit(panels, others):
     """The same over the cells whose networks all fit; ``panels`` with at least three of these. In words, ``others``."""
-    each = [f"{NetworkDiagram(one).falls_among_fitted} in {name}" for name, one in others.items()]
+    each = [f"{NetworkDiagram(one).falls_among_fitted()} in {name}" for name, one in others.items()]
     words = f"In other panels few cells fit so; there rank correlations are {' and '.join(each)}."
-    return Measurement(over_diagrams(panels, lambda one: one.falls_among_fitted), detail=words)
+    return Measurement(over_diagrams(panels, lambda one: one.falls_among_fitted()), detail=words)
 
 
 @measures("A.text.test_curves")
@@ -176,7 +168,7 @@ def best_is_straight(diagrams, fresh):
     Of diagrams of which there are ``fresh`` networks of these cells, the fresh ones judge.
     """
     gains = {name: NetworkDiagram(one).bent_gains_over_thresholds(fresh.get(name)) for name, one in diagrams.items()}
-    return Measurement(in_a_row(gains))
+    return Measurement(summaries.in_a_row(gains))
 
 
 def mean_curvatures(diagrams):
@@ -187,14 +179,14 @@ def mean_curvatures(diagrams):
 @measures("A.1.best_cell")
 def best_cell(diagrams):
     """How far inside of straight the most accurate cell of every diagram is, beside the mean of its cells."""
-    found = over_diagrams(diagrams, lambda one: inside("straight", one.best_curvature))
+    found = over_diagrams(diagrams, lambda one: summaries.inside_straight(one.best_curvature))
     return Measurement(found, null=STRAIGHT - abs(mean_curvatures(diagrams)))
 
 
 @measures("A.1.best_by_test_curves")
 def best_by_test_curves(diagrams):
     """The same by load curves of test samples."""
-    return best_cell({title: by_test_curves(one) for title, one in diagrams.items()})
+    return best_cell({title: summaries.by_test_curves(one) for title, one in diagrams.items()})
 
 
 @measures("A.S9.best_is_concave")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -48,11 +48,12 @@ class NetworkDiagram:
         """Numbers of networks, (seed, slope, noise); 0 in cells that are left out."""
         return np.where(self._cells, one.transpose("seed", "slope", self.noise).values.astype(float), 0.0)
 
-    def bends(self, dim: str) -> Estimate:
-        """Rank correlation of curvature with its place along ``dim`` (``"slope"``, or the noise from least to most).
+    def bends(self, dim: str = "") -> Estimate:
+        """Rank correlation of curvature with its place along ``dim``: the noise from least to most, or ``"slope"``.
 
         For every label of the other; −1 where each step makes the curve less concave.
         """
+        dim = dim or self.noise
         across = dim != self.noise
         runs, cells = (one.swapaxes(-1, -2) if across else one for one in (self._runs[0], self._cells))
 
@@ -64,14 +65,6 @@ class NetworkDiagram:
         return found.map(lambda end: like.copy(data=np.clip(end, -1, 1)))
 
     @property
-    def bends_with_noise(self) -> Estimate:
-        return self.bends(self.noise)
-
-    @property
-    def bends_with_slope(self) -> Estimate:
-        return self.bends("slope")
-
-    @property
     def lazy_corner(self) -> Estimate:
         """Curvature at the smallest slope and the least noise."""
         return estimate(self.curvature.isel({"slope": 0, self.noise: 0}, drop=True), "seed", "skewed")
@@ -81,33 +74,23 @@ class NetworkDiagram:
         """Curvature at the strongest noise, per slope."""
         return estimate(self.curvature.isel({self.noise: -1}, drop=True), "seed", "skewed")
 
-    @cached_property
-    def falls(self) -> Estimate:
-        """Rank correlation of accuracy with |curvature| over all cells.
+    def falls(self, rival: str = "", *, in_rows: bool = False) -> Estimate:
+        """Rank correlation of accuracy with |curvature| over all cells, or within a row, mean over rows.
 
         The null is that with the distance, in columns, from where the *other* rows are most accurate: by the best
         column of their mean, or by the straight line through the best column of each, whichever does better. It knows
-        nothing of curves, but test accuracies.
+        nothing of curves, but test accuracies. A ``rival`` is, like the curve, told training samples alone: ``"loss"``
+        of the last epoch, with dropout and wrong labels on, or, as load curves are of clean samples,
+        ``"accuracy_train"`` on these.
         """
-        return self._beside(self._over_all, self._told)
-
-    @cached_property
-    def falls_in_rows(self) -> Estimate:
-        """The same within a row, mean over rows."""
-        return self._beside(self._within_rows, self._told)
-
-    def falls_beside(self, rival: str, in_rows: bool = False) -> Estimate:
-        """As :attr:`falls` (or within rows), with a null that, like the curve, is told training samples alone.
-
-        It is the ``loss`` of the last epoch, with dropout and wrong labels on, or, as load curves are of clean samples,
-        ``accuracy_train`` on these.
-        """
-        sign, ranks = 1 if rival == "loss" else -1, self._within_rows if in_rows else self._over_all
+        ranks = self._within_rows if in_rows else self._over_all
+        if not rival:
+            return self._beside(ranks, self._told)
+        sign = 1 if rival == "loss" else -1
         return self._beside(ranks, lambda ranks, a, told: ranks(sign * told, a), self._made[rival])
 
-    @cached_property
     def falls_among_fitted(self) -> Estimate:
-        """As :meth:`falls_beside` the loss, over the cells whose networks all have every training sample right.
+        """As :meth:`falls` beside the loss, over the cells whose networks all have every training sample right.
 
         nan with fewer than three such cells.
         """
@@ -159,7 +142,7 @@ class NetworkDiagram:
         difference = (float(found.low[1]), float(found.high[1])) if found.is_finite else None
         return Estimate(value, low, high, found.n, found.reason, null, difference)
 
-    @cached_property
+    @property
     def straightest(self) -> Estimate:
         """The curvature c₀ for which accuracy falls most strictly with |curvature − c₀|."""
 
@@ -184,22 +167,13 @@ class NetworkDiagram:
 
         return bootstrap(statistic, *self._runs, percentiles=True).map(float)
 
-    @property
-    def bent_gains(self) -> Estimate:
-        """By how many percentage points the best bent cell is more accurate than the best straight one.
-
-        Straight is up to :data:`STRAIGHT`. Both are chosen by all other seeds and looked at in the one left out: a cell
-        chosen by the seed it is judged by would look too good.
-        """
-        return self._bent_gains(STRAIGHT)
-
     def bent_gains_over_thresholds(self, fresh: xr.Dataset | None = None) -> Estimate:
         """The same, with an interval over all :data:`CHAMPION_THRESHOLDS` below which a curve might be called straight.
 
         With ``fresh`` networks of :meth:`champions`, over ``place`` and ``seed``, these judge, and all seeds of the
         diagram choose.
         """
-        gains = self._bent_gains if fresh is None else lambda threshold: self._fresh_gains(threshold, fresh)
+        gains = self.bent_gains if fresh is None else partial(self._fresh_gains, fresh)
         each = {threshold: gains(threshold) for threshold in CHAMPION_THRESHOLDS}
         reason = next((one.reason for one in each.values() if one.reason), "")
         low, high = min(one.low for one in each.values()), max(one.high for one in each.values())
@@ -221,7 +195,7 @@ class NetworkDiagram:
         i, j = np.unravel_index(np.where(kind & self._cells, a, -np.inf).argmax(), c.shape)
         return self.curvature["slope"].values[i], self.curvature[self.noise].values[j], a[i, j], c[i, j]
 
-    def _fresh_gains(self, threshold: float, fresh: xr.Dataset) -> Estimate:
+    def _fresh_gains(self, fresh: xr.Dataset, threshold: float) -> Estimate:
         cells = self.champions([threshold])
         places = list(zip(fresh["slope"].values.tolist(), fresh[self.noise].values.tolist(), strict=True))
         if len(cells) < 2:
@@ -230,7 +204,13 @@ class NetworkDiagram:
         bent = [abs(float(self.curvature.sel({"slope": s, self.noise: n}).mean())) > threshold for s, n in cells]
         return estimate((percent[0] - percent[1]) * (1 if bent[0] else -1), scatter="symmetric")
 
-    def _bent_gains(self, threshold: float) -> Estimate:
+    def bent_gains(self, threshold: float = STRAIGHT) -> Estimate:
+        """By how many percentage points the best bent cell is more accurate than the best straight one, up to a
+        curvature.
+
+        Both are chosen by all other seeds and looked at in the one left out: a cell chosen by the seed it is judged by
+        would look too good.
+        """
         c, a = (one.values[:, self._cells] for one in (self.curvature, self.accuracy))
         gains = []
         for seed in range(len(c)):
@@ -250,14 +230,15 @@ class NetworkDiagram:
 
     def summary(self) -> dict[str, str]:
         """Shape against accuracy, the rival, and the best cell, in words."""
-        best, weakest = self.best_cell, float(self.bends_with_noise.value.max())
+        best, weakest = self.best_cell, float(self.bends().value.max())
+        falls, in_rows = self.falls(), self.falls(in_rows=True)
         return ({"cells left out": str(self.left_out)} if self.left_out else {}) | {
-            "rank correlation of accuracy with |curvature|": str(self.falls),
-            "the same, with the distance from the noise best in other rows": two_decimals(self.falls.null),
-            "within rows: with |curvature|": str(self.falls_in_rows),
-            "within rows: with that distance": two_decimals(self.falls_in_rows.null),
+            "rank correlation of accuracy with |curvature|": str(falls),
+            "the same, with the distance from the noise best in other rows": two_decimals(falls.null),
+            "within rows: with |curvature|": str(in_rows),
+            "within rows: with that distance": two_decimals(in_rows.null),
             "curvature c₀ around which accuracy is highest": str(self.straightest),
-            "best bent minus best straight cell, percentage points": str(self.bent_gains),
+            "best bent minus best straight cell, percentage points": str(self.bent_gains()),
             "highest accuracy": f"{100 * best['accuracy']:.1f} %",
             "its cell": f"α = {best['slope']:g}, {self.noise.replace('_', ' ')} {best[self.noise]:g}",
             "its curvature": str(self.best_curvature),
@@ -335,7 +316,7 @@ def accuracy_falls(diagrams: Mapping[str, xr.Dataset], in_rows: bool = False) ->
     """
     made, found, told = {name: NetworkDiagram(one) for name, one in diagrams.items()}, {}, []
     for rival in ("loss", "accuracy_train"):
-        found[rival] = {name: one.falls_beside(rival, in_rows) for name, one in made.items()}
+        found[rival] = {name: one.falls(rival, in_rows=in_rows) for name, one in made.items()}
         each = {name.replace("_", " "): is_better(one) for name, one in found[rival].items()}
         named = [[name for name, word in each.items() if word == how] for how in ("yes", "no")]
         better, worse = (f"{len(some)} of {len(each)} ({'; '.join(some) or 'none'})" for some in named)
@@ -366,16 +347,11 @@ def as_drawn(made: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
     return drawn
 
 
-def inside(shape: str, bend: Estimate) -> Estimate:
-    """By how far a signed curvature lies inside what is called concave, straight or convex, the ``shape``.
+def inside_straight(bend: Estimate) -> Estimate:
+    """By how far a signed curvature lies inside what is called straight, up to :data:`STRAIGHT` either way.
 
-    Concave is above :data:`STRAIGHT`, straight within it, convex below its negative. The interval holds those of all
-    :data:`THRESHOLDS`.
+    The interval holds those of all :data:`THRESHOLDS`.
     """
-    value, low, high = bend.value, bend.low, bend.high
-    if shape == "straight":
-        most, least = max(abs(low), abs(high)), 0.0 if low <= 0 <= high else min(abs(low), abs(high))
-        return Estimate(STRAIGHT - abs(value), min(THRESHOLDS) - most, max(THRESHOLDS) - least, bend.n, bend.reason)
-    if shape == "convex":
-        value, low, high = -value, -high, -low
-    return Estimate(value - STRAIGHT, low - max(THRESHOLDS), high - min(THRESHOLDS), bend.n, bend.reason)
+    most, least = max(abs(bend.low), abs(bend.high)), min(abs(bend.low), abs(bend.high))
+    low, high = min(THRESHOLDS) - most, max(THRESHOLDS) - (0.0 if bend.low <= 0 <= bend.high else least)
+    return Estimate(STRAIGHT - abs(bend.value), low, high, bend.n, bend.reason)

@@ -11,9 +11,8 @@ from deepmech.cli import positive, say, sweep_named, verb
 
 def commands(parsers: Any) -> None:
     """Add the verbs to the subparsers of the command ``deepmech``."""
-    add = verb(
-        parsers, "verify", _verify, "recompute a sample of stored cells, compare, and add what passed to the record"
-    )
+    does = "recompute a sample of stored cells, compare, and add what passed to the record"
+    add = verb(parsers, "verify", _verify, does)
     what = "results, stores, or how names of shipped results begin, such as figure-1c (default: all that ship)"
     add("paths", nargs="*", metavar="PATH|NAME", help=what)
     add("--cells", type=positive, default=3, help="cells per result (default: 3)")

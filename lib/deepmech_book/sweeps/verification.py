@@ -18,7 +18,7 @@ from deepmech.core import provenance, specs
 from deepmech.core.random import Stream
 from deepmech.data import DataMissingError
 from deepmech.sweeps import Sweep, load, sweep_of
-from deepmech.sweeps.run import compute_cells, seed_in_words
+from deepmech.sweeps.run import compute_cells, layout, seed_in_words, unfold
 from deepmech.sweeps.store import equal_bits, read_netcdf, sweep_at
 from deepmech_book.sweeps import shipped
 from deepmech_book.sweeps.policy import ROUNDING, CellFunction, Policy
@@ -210,7 +210,6 @@ def compare(
     """
     cells, function, fixed = sample(sweep, count, seed), sweep.function(), sweep.fixed
     policy = function.policy if isinstance(function, CellFunction) else Policy()
-    names = {str(name) for name in dataset.data_vars}
     part = part and policy.part is not None
     entry = {**shipped.describe(dataset), **(entry or {})}
     report = Report(source, sweep.n_cells, (), seed, part)
@@ -227,28 +226,33 @@ def compare(
         return replace(report, reason=f"{str(missing).split(':')[0]} is not on this machine")
     except Exception as error:  # whatever a function raises: it did not compute what is stored
         return replace(report, wrong=(f"computing it again raised {type(error).__name__}: {error}",))
-    seconds, computed = time.perf_counter() - started, {str(name) for name in again.data_vars}
+    seconds = time.perf_counter() - started
     if part:
-        names, computed = names & set(comparable), computed & set(comparable)
-    stored = dataset.stack(cell=sweep.grid.dims, create_index=False).transpose("cell", ...)
-    stored = stored.drop_vars([name for name, values in stored.coords.items() if "cell" in values.dims])
-    wrong, differences = _wrong_labels(sweep, dataset, stored, again, part), {}
+        again = again[[name for name in comparable if name in again]]
+    again = again.drop_vars([name for name in entry.get("left_out", []) if name not in dataset], errors="ignore")
+    again = again.transpose(*again.dims)
+    # Labels of the grid are compared whole; all else of the chosen cells, and of these what was computed.
+    grid = unfold(sweep, xr.Dataset()).drop_vars(again.data_vars, errors="ignore")
+    stored = dataset.stack(cell=sweep.grid.dims, create_index=False).drop_vars(grid.variables, errors="ignore")
+    stored = stored.isel(cell=cells)
+    if part:
+        stored = stored[[name for name in again if name in stored]]
+        labels = {d: again[d].values for d in again.dims if d in again.coords and d in stored.coords}
+        try:
+            stored = stored.sel(labels).isel({d: slice(again.sizes[d]) for d in {*stored.dims} - labels.keys()})
+        except KeyError as error:
+            return replace(report, cells=tuple(cells), wrong=(f"labels that are computed are missing: {error}",))
+    # With a variable that was left out went labels that no other has.
+    again = again.drop_vars([name for name, one in again.coords.items() if not {*one.dims} <= {*stored.dims}])
+    stored = stored.transpose(*again.dims, ..., missing_dims="ignore")
+    labelled = _unlike(dataset.drop_vars(dataset.variables.keys() - grid.variables.keys()), grid)
+    unlike, differences = _unlike(stored, again), {}
+    wrong = [*labelled.values(), *unlike.values()]
     for name, otherwise in {"device": "cpu", "dtype": "as computed"}.items() if here else ():
         if (said := dataset.attrs.get(name)) != (is_so := again.attrs.get(name, otherwise)):
             wrong.append(f"attribute {name!r} is {said!r}, computed is {is_so!r}")
-    wrong += [f"{name!r} is computed and missing" for name in sorted(computed - names - {*entry.get("left_out", [])})]
-    for name in sorted(names & computed):
-        old, new = stored[name], again[name]
-        if words := _difference_in_words(old, new):
-            wrong.append(f"{name!r} {words}")
-            continue
-        old, scale = old.isel(cell=cells), _typical(old.values)
-        if part:
-            labelled = {d: new[d] for d in old.dims[1:] if d in new.coords and d in old.coords}
-            if not all(np.isin(values, old[d]).all() for d, values in labelled.items()):
-                continue  # which the coordinates' own lines say
-            old = old.sel(labelled).isel({d: slice(new.sizes[d]) for d in old.dims[1:] if d not in labelled})
-        one, two = old.values, new.transpose(*old.dims).values
+    for name in sorted(set(map(str, again.data_vars)) - unlike.keys()):
+        one, two, scale = stored[name].values, again[name].values, _typical(dataset[name].values)
         gaps = [_difference(a, b, scale) for a, b in zip(one, two, strict=True)]
         worst = int(np.argmax(gaps))
         if gaps[worst] > 0:
@@ -284,36 +288,14 @@ def _limits(
     return min(near, most), most, f" (the largest ever seen is {largest:.2g})"
 
 
-def _difference_in_words(old: xr.DataArray, new: xr.DataArray) -> str:
-    """What a variable or a coordinate is said to be otherwise than computed: its dimensions, type or attributes."""
-    if set(old.dims) != set(new.dims):
-        return f"has dimensions {list(old.dims)}, computed is {list(new.dims)}"
-    if shipped.type_name(old.dtype) != shipped.type_name(new.dtype):
-        return f"is of type {shipped.type_name(old.dtype)}, computed is {shipped.type_name(new.dtype)}"
-    return f"is said to be {old.attrs}, computed is {new.attrs}" if old.attrs != new.attrs else ""
-
-
-def _wrong_labels(sweep: Sweep, dataset: xr.Dataset, stored: xr.Dataset, again: xr.Dataset, part: bool) -> list[str]:
-    """Coordinates that are not those of the grid or of the cells computed again, and variables that nobody computes."""
-    grid = xr.Dataset(coords={**sweep.cells, **sweep.grid.coords}).coords
-    wrong = []
-    for name, values in dataset.coords.items():
-        expected = grid.get(name, again.coords.get(name))
-        if expected is None:
-            if not part:
-                wrong.append(f"nobody computes the coordinate {name!r}")
-        elif part and name not in grid:
-            if not np.isin(expected.values, values.values).all():
-                wrong.append(f"coordinate {name!r} lacks values that are computed")
-        elif values.dims != expected.dims or not equal_bits(values.values, expected.values):
-            wrong.append(f"coordinate {name!r} is not as computed")
-        if expected is not None and (words := _difference_in_words(values, expected)):
-            wrong.append(f"coordinate {name!r} {words}")
-    if not part:
-        of_these = {name for name, one in again.coords.items() if one.dims and set(one.dims) <= set(stored.dims)}
-        wrong += [f"the coordinate {name!r} is missing" for name in sorted(of_these - set(dataset.coords), key=str)]
-        wrong += [f"nobody computes the variable {name!r}" for name in stored.data_vars if name not in again]
-    return wrong
+def _unlike(stored: xr.Dataset, again: xr.Dataset) -> dict[str, str]:
+    """What is stored otherwise than computed, by name: types, sizes, labels and attributes, not numbers of cells."""
+    old, new = layout(stored), layout(again)
+    return {
+        name: f"{name!r} is {old.get(name, 'missing'):.300}, computed is {new.get(name, 'missing'):.300}"
+        for name in sorted({*old, *new})
+        if old.get(name) != new.get(name)
+    }
 
 
 def _typical(everything: np.ndarray) -> float:
@@ -330,10 +312,8 @@ def _difference(stored: Any, again: Any, scale: float) -> float:
     one, two = np.asarray(stored), np.asarray(again)
     if equal_bits(one, two):
         return 0.0
-    if one.shape != two.shape:
+    if one.dtype.kind not in "fiu":
         return float("inf")
-    if one.dtype.kind not in "fiu" or two.dtype.kind not in "fiu":
-        return 0.0 if np.array_equal(one, two) else float("inf")
     one, two = one.astype(float), two.astype(float)
     both = np.isfinite(one) & np.isfinite(two)
     if not np.all(both | (one == two) | (np.isnan(one) & np.isnan(two))):
@@ -361,10 +341,8 @@ def verify_all(
     if skipped:
         say("data sets that are not here: deepmech data says which they are, and fetches them")
     if not done:
-        return (
-            f"nothing was verified: {'give more minutes' if not skipped else 'no result could be computed here'}",
-            False,
-        )
+        why = "no result could be computed here" if skipped else "give more minutes"
+        return f"nothing was verified: {why}", False
     bits = sum(len(r.cells) for r in done if r.largest == 0)
     worst = max((r.largest for r in done), default=0.0)
     return (

@@ -68,8 +68,6 @@ def images(
 def fingerprint(dataset: str, n_classes: int, per_class: int, validation: int, *, replacement: bool = False) -> str:
     """That of :func:`images`, also where the data set's files are not at hand.
 
-    Examples
-    --------
     >>> fingerprint("geomnist", 2, 10, 5) == images("geomnist", 2, 10, 5).fingerprint
     True
     """

@@ -46,8 +46,6 @@ def constants(rule: str, z: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]
     left each direction takes, the own one first; "pairs" how much each factor but the last is above 1. Factors are
     symmetric, with mean 1 over pairs.
 
-    Examples
-    --------
     >>> constants("own first", np.full(6, 0.5), 3)[0][0].tolist()
     [0.5, 0.25, 0.25]
     >>> constants("all shares", np.full(6, 0.5), 3)[0][1].tolist()

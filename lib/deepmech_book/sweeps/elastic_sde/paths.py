@@ -27,10 +27,8 @@ def tabulated_paths(
         raise ValueError("tabulated_paths: parts, intra, inter, start: give arrays of numbers, and two parts")
     kind = complex if any(map(np.iscomplexobj, given)) else float
     a, b, x, first, second = (np.ascontiguousarray(z, dtype=kind) for z in given)
-    step, substeps = (
-        specs.check_real("tabulated_paths: step", step),
-        specs.check_int("tabulated_paths: substeps", substeps),
-    )
+    step = specs.check_real("tabulated_paths: step", step)
+    substeps = specs.check_int("tabulated_paths: substeps", substeps)
     if a.shape != b.shape or a.ndim != 1 or first.shape != second.shape or first.shape != (x.size, x.size):
         raise ValueError(
             f"tabulated_paths: effects {a.shape}, {b.shape}, parts {first.shape}, {second.shape}, start {x.shape}: "

@@ -141,8 +141,6 @@ def load_weights(module: LeNet, weights: list[tuple[np.ndarray, np.ndarray]]) ->
 def tangent_kernel(module: torch.nn.Module, x: torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
     """Θ (sample, logit, sample, logit), and the logits (sample, logit), float64.
 
-    Examples
-    --------
     >>> linear = torch.nn.Linear(2, 3)
     >>> theta, _ = tangent_kernel(linear, torch.tensor([[1.0, 0.0], [2.0, 2.0]]))
     >>> theta[:, 0, :, 0].tolist(), float(abs(theta[:, 0, :, 1]).max())  # x·x' + 1 for the bias, logit by logit

@@ -200,15 +200,11 @@ def walk_cells(
 ) -> xr.Dataset:
     """Walk one network per cell (``seed``, and ``temperature`` or ``batch_size``) and reduce its record.
 
-    Returns
-    -------
-    Dataset
-        Over ``cell``, ``waiting`` and ``time``: ``overlap`` (also over ``chi``), ``msd``, ``alpha`` (α₂ of all
-        weights), ``alpha_alive`` (without weights at silent units), ``alpha_mixture`` (what Gaussian groups, one per
-        layer and alive or not, would give), ``loss``; ``alive_share`` (fraction of
-        weights, over waiting); ``motility`` (waiting, bin) and ``still`` at the last recorded time of each, and there
-        per group of weights (layer, alive) ``end_square`` (sum of Δw²) and ``end_count``; ``sigma``, ``n_weights``,
-        ``diverged``.
+    Over ``cell``, ``waiting`` and ``time``: ``overlap`` (also over ``chi``), ``msd``, ``alpha`` (α₂ of all weights),
+    ``alpha_alive`` (without weights at silent units), ``alpha_mixture`` (what Gaussian groups, one per layer and alive
+    or not, would give), ``loss``; ``alive_share`` (fraction of weights, over waiting); ``motility`` (waiting, bin) and
+    ``still`` at the last recorded time of each, and there per group of weights (layer, alive) ``end_square`` (sum of
+    Δw²) and ``end_count``; ``sigma``, ``n_weights``, ``diverged``.
     """
     loaded = binary(**data)
     n_data = len(loaded.x_train)
