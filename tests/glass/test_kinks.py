@@ -46,17 +46,6 @@ def at_first(values):
     return np.stack([values, np.full_like(values, 0.5)])
 
 
-def in_sets(kinked, near):
-    """A share of kinks and of pairs near zero, (set, waiting, seed)."""
-    rows = np.stack([at_first(kinked), at_first(0.2 + 0 * kinked), at_first(near)])
-    return xr.DataArray(rows, {"set": list(SETS)}, ("set", "waiting", "seed"))
-
-
-def told_by(source, ratio):
-    """Times foretold that are so many times as long as those walked, after the first wait."""
-    return {source: np.stack([1000 * ratio, np.full_like(ratio, 2000)])}
-
-
 def grown(source, excess):
     """Times foretold whose growth is smaller than that of walks by a factor, of which this is the logarithm."""
     return {source: np.stack([np.full_like(excess, 1000), 2000 * np.exp(-excess)])}
@@ -77,7 +66,16 @@ def pair(claim, usual, make, reach=None, power=1.0, **told):
 
 
 def told(source):
-    return {"make": lambda numbers, _: run(told_by(source, numbers)), "source": source}
+    """Times foretold that are so many times as long as those walked, after the first wait."""
+
+    def make(ratio, _):
+        return run({source: np.stack([1000 * ratio, np.full_like(ratio, 2000)])})
+
+    return {"make": make, "source": source}
+
+
+def growing(source):
+    return {"make": lambda numbers, _: run(grown(source, np.log(numbers))), "source": source}
 
 
 def named(name):
@@ -85,7 +83,13 @@ def named(name):
 
 
 def shared(name):
-    return lambda own, beside: run(**{name: in_sets(own, beside)})
+    """A share of kinks and of pairs near zero."""
+
+    def make(kinked, near):
+        rows = np.stack([at_first(kinked), at_first(0.2 + 0 * kinked), at_first(near)])
+        return run(**{name: xr.DataArray(rows, {"set": list(SETS)}, ("set", "waiting", "seed"))})
+
+    return {"make": make, "share": name}
 
 
 def spans_that_grow(factor, _):
@@ -95,21 +99,17 @@ def spans_that_grow(factor, _):
 
 pair("C.3.kinks.gradient", 8, named("gradient_norm"), (1.28, 1.19))
 pair("C.3.kinks.smooth", 1, named("gradient_norm"), (0.00017, 0.00017))
-pair("C.3.kinks.direction", 0.1, named("cos_way"), (0.084, 0.0123))
-pair("C.3.kinks.smooth_direction", 0.99999, named("cos_drift"), (1e-7, 1e-7))
+pair("C.3.kinks.direction", 0.1, named("cos_way"), (0.084, 0.0123), power=0.8, cosine="cos_way")
+pair("C.3.kinks.smooth_direction", 0.99999, named("cos_drift"), (1e-7, 1e-7), cosine="cos_drift")
 pair("C.3.kinks.instant", 0.2, reach=(0.069, 0.02), **told("one instant"))
 pair("C.3.kinks.look", 1, reach=(0.0108, 0.008), **told("first look"))
 pair("C.3.kinks.smooth_instant", 1, reach=(0.0066, 0.0066), **told("one instant"))
-pair("C.3.kinks.span", 0.99, shared("in_gradient"), (0.078, 0.0027))
-pair("C.3.kinks.way", 0.005, shared("in_way"), (0.0038, 0.0032))
+pair("C.3.kinks.span", 0.99, reach=(0.078, 0.0027), **shared("in_gradient"))
+pair("C.3.kinks.way", 0.005, reach=(0.0038, 0.0032), **shared("in_way"))
 pair("C.3.kinks.grows", 2, spans_that_grow, (0.066, 0.059))
+pair("C.3.kinks.renewed", 1.025, reach=(0.023, 0.018), **growing("renewed look"))
 # Intervals of ageing along kinks are as wide as its rules: twelve networks are too few to be sure of it.
-for source, claim, reach, power in (
-    ("renewed look", "renewed", (0.023, 0.018), 1),
-    ("kinks", "ageing", (0.102, 0.034), 0),
-):
-    grows = lambda numbers, _, source=source: run(grown(source, np.log(numbers)))  # noqa: E731
-    pair(f"C.3.kinks.{claim}", 1.025, grows, reach, power=power, source=source)
+pair("C.3.kinks.ageing", 1.025, reach=(0.102, 0.034), power=0, **growing("kinks"))
 for claim, (source, other) in kinks.RIVALS.items():
     beside = lambda own, rival, a=source, b=other: run(grown(a, own) | grown(b, rival))  # noqa: E731
     pair(claim, 0.05, beside, power=0.8 if "renewed" in claim else 0, source=source, other=other)

@@ -108,16 +108,10 @@ def gradient(runs):
     return Measurement(by_phase(runs, lambda run: np.log(first(run.gradient_norm / run.drift_norm)), np.exp))
 
 
-@measures("C.3.kinks.direction")
-def direction(runs):
-    """Cosine of the way down the gradient with the way that weights then go."""
-    return Measurement(by_phase(runs, lambda run: first(run.cos_way)))
-
-
-@measures("C.3.kinks.smooth_direction")
-def smooth_direction(runs):
-    """Cosine of the gradient at a point with the drift of a look."""
-    return Measurement(by_phase(runs, lambda run: first(run.cos_drift)))
+@measures("C.3.kinks.direction", "C.3.kinks.smooth_direction")
+def direction(runs, cosine):
+    """Cosine of the way down the gradient with the way that weights then go, or of the gradient with their drift."""
+    return Measurement(by_phase(runs, lambda run: first(run[cosine])))
 
 
 @measures("C.3.kinks.instant", "C.3.kinks.smooth_instant", "C.3.kinks.look")
@@ -129,22 +123,11 @@ def told(runs, source):
 # --- claims: what the kinks hold
 
 
-def held(runs, name):
-    """The share that kinks hold at the first wait, beside that of pairs near zero."""
-    kinks, near = (lambda run, one=one: first(run[name]).sel(set=one, drop=True) for one in ("kinks", "near pairs"))
+@measures("C.3.kinks.span", "C.3.kinks.way")
+def held(runs, share):
+    """Share of the squared gradient, or way, that kinks hold at the first wait; the null: that pairs near zero hold."""
+    kinks, near = (lambda run, one=one: first(run[share]).sel(set=one, drop=True) for one in ("kinks", "near pairs"))
     return paired(runs, kinks, near)
-
-
-@measures("C.3.kinks.span")
-def in_gradient(runs):
-    """Share of the squared gradient at a point in the span of kinks."""
-    return held(runs, "in_gradient")
-
-
-@measures("C.3.kinks.way")
-def in_way(runs):
-    """Share of the squared way to the last record in the span of kinks."""
-    return held(runs, "in_way")
 
 
 @measures("C.3.kinks.grows")
