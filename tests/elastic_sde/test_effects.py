@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 import runs_elastic_sde as runs
 import xarray as xr
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 from deepmech.metrics import elasticity
@@ -136,6 +138,15 @@ def margins_fluctuate(level, rng, rival):
 
 
 test_claims_hold_where_they_are_true_and_nowhere_else = page.law()
+
+
+@given(st.integers(30, 330), st.floats(0.1, 5.0))
+def test_the_course_of_a_hump_is_that_of_the_hump(peak, height):
+    alpha = height * np.clip(1 - abs(np.arange(400) - peak) / 60, 0, None)
+    found = effects.course(xr.Dataset({"intra": ("time", alpha)}, {"time": T}), 101)  # eleven recorded times
+    assert float(found["peak"]) == peak / 400
+    assert float(found["begin"]) == pytest.approx(alpha[:12].mean() / height)
+    assert float(found["end"]) == pytest.approx(alpha[-40:].mean() / height)
 
 
 def test_a_maximum_within_half_a_window_of_the_beginning_is_the_filters():

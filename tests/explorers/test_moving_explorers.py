@@ -103,10 +103,10 @@ def test_guess_first_then_see(visit: Any, still: Any) -> None:
     page.locator("input[name=speed]").evaluate("(e) => { e.value = 100; e.dispatchEvent(new Event('input')); }")
     page.get_by_role("button", name="Convex", exact=True).click()
     assert page.locator(".phase").is_visible()
-    page.wait_for_function("/^(Right|No), /.test(document.querySelector('.guess span').textContent)", timeout=60_000)
+    page.wait_for_function("/^(Right|No)\\b/.test(document.querySelector('.guess span').textContent)", timeout=60_000)
     word = {"Lazy": "concave", "Balanced": "linear", "Over-noisy": "convex"}[page.inner_text(".state strong")]
     told = page.inner_text(".guess span")
-    assert told.startswith("Right, " if word == "convex" else f"No, {word}, ")
+    assert told.startswith(f"{'Right' if word == 'convex' else f'No, {word}'} at t = 100, ")
 
 
 def test_shown_state_is_that_of_the_simulated_points(visit: Any, still: Any) -> None:

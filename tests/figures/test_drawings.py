@@ -34,6 +34,14 @@ def artist(fig, name, panel=0):
     return next(a for a in fig.axes[panel].get_children() if a.get_gid() == name)
 
 
+def pieces(fig, panel):
+    """The cell, the points and the colour of each curve."""
+    for curves in (a for a in fig.axes[panel].get_children() if a.get_gid() == "curves"):
+        points = curves.get_xydata()
+        for piece in points[np.isfinite(points).all(1)].reshape(-1, len(ell), 2):
+            yield np.rint(piece.mean(0)).astype(int), piece, curves.get_color()
+
+
 @pytest.mark.parametrize("x, y", [("eps", "mu"), ("noise", "slope"), ("dropout", "mu"), ("batch_size", "slope")])
 def test_the_line_parts_cells_of_either_sign_and_noise_grows_to_the_right(x, y):
     load, c = field()
@@ -115,12 +123,9 @@ def test_position_inverts_interpolation(steps, falling, values):
 def test_curves_sit_in_their_cells_and_bend_with_the_load():
     load, c = field(nx=3, ny=2, x=np.array([0.0, 0.5, 3.0]), y=np.array([0.25, 0.75]))
     fig = diagram(load, c).render()
-    drawn = [a.get_xydata() for a in fig.axes[1].get_children() if a.get_gid() == "curves"]
-    points = np.concatenate(drawn)
-    pieces = points[np.isfinite(points).all(1)].reshape(-1, len(ell), 2)
-    assert len(pieces) == 6
-    for piece in pieces:
-        cell = np.rint(piece.mean(0)).astype(int)
+    drawn = list(pieces(fig, 1))
+    assert len(drawn) == 6
+    for cell, piece, _ in drawn:
         assert np.all(np.abs(piece - cell) < 0.5)
         chord = np.linspace(piece[0], piece[-1], len(ell))[:, 1]
         assert np.sign((piece[:, 1] - chord).sum()) == np.sign(float(c.isel(eps=cell[0], mu=cell[1])))
@@ -129,16 +134,11 @@ def test_curves_sit_in_their_cells_and_bend_with_the_load():
 def test_curves_stand_out_on_their_shading_and_nan_cells_stay_empty():
     load, c = field()
     fig = diagram(load.where((load.eps > 0) | (load.mu > 0)), c).render()
-    drawn = {a.get_color(): a.get_xydata() for a in fig.axes[0].get_children() if a.get_gid() == "curves"}
-    norm = (c.values**2 - 0) / 1
-    seen = 0
-    for ink, points in drawn.items():
-        for piece in points[np.isfinite(points).all(1)].reshape(-1, len(ell), 2):
-            i, j = np.rint(piece.mean(0)).astype(int)
-            fill = style.SEQUENTIAL(float(c.isel(eps=i, mu=j) ** 2) / norm.max())
-            assert style.contrast(ink, fill) >= 4.5
-            seen += 1
-    assert seen == 7 * 5 - 1
+    drawn = list(pieces(fig, 0))
+    assert len(drawn) == 7 * 5 - 1
+    for (i, j), _, ink in drawn:
+        fill = style.SEQUENTIAL(float(c.isel(eps=i, mu=j) ** 2 / (c**2).max()))
+        assert style.contrast(ink, fill) >= 4.5
 
 
 def test_ticks_name_the_values_of_their_cells():
@@ -187,12 +187,9 @@ def test_load_curves_show_mean_and_spread_over_runs():
 def test_words_on_the_friction_law_keep_off_its_lines(right, left):
     ax = figures.friction_law(right, left, **say).render().axes[0]
     slanted = [line for line in ax.lines if line.get_ydata()[0] != line.get_ydata()[-1]]
-    for word in ax.texts:
-        box = word.get_window_extent()
-        for line in slanted:
-            (x0, y0), (x1, y1) = line.get_transform().transform(line.get_xydata())[[0, -1]]
-            at = (np.linspace(x0, x1, 2000), np.linspace(y0, y1, 2000))
-            assert not np.any((at[0] > box.x0) & (at[0] < box.x1) & (at[1] > box.y0) & (at[1] < box.y1)), word
+    for word, line in itertools.product(ax.texts, slanted):
+        path = line.get_transform().transform_path(line.get_path())
+        assert not path.intersects_bbox(word.get_window_extent(), filled=False), word
     assert len(slanted) >= 3 and len(ax.texts) == 4
 
 

@@ -2,7 +2,7 @@
 
 import re
 import struct
-from functools import cache
+from functools import cache, partial
 from urllib.parse import unquote_to_bytes
 from xml.etree import ElementTree
 
@@ -56,15 +56,15 @@ def test_mime_bundle():
 
 def test_what_is_drawn_can_be_taken_away(tmp_path, monkeypatch):
     monkeypatch.setenv("DEEPMECH_FIGURES", str(tmp_path / "own"))
-    picture = ALL["lines"]()
+    picture = drawn("lines")
     html = picture._repr_mimebundle_()["text/html"]
     assert 'class="deepmech-picture dm-narrow" data-files="01"' in html
     kept = {path.suffix: path for path in (tmp_path / "own").iterdir()}
     assert set(kept) == {".svg", ".csv"} and {p.stem for p in kept.values()} == {"01"}
     assert kept[".svg"].read_bytes() == picture.svg()
     rows = pd.read_csv(kept[".csv"]).set_index(["array", "noise"])["value"]
-    for name, drawn in {"data": curve + 0.1, "low": curve, "high": curve + 0.2, "theory": curve}.items():
-        assert np.allclose(rows[name], drawn, rtol=5e-9, atol=0)
+    for name, expected in {"data": curve + 0.1, "low": curve, "high": curve + 0.2, "theory": curve}.items():
+        assert np.allclose(rows[name], expected, rtol=5e-9, atol=0)
     assert list(rows.index.unique("array")) == ["data", "theory", "low", "high"]
     Picture(line, alt="One line peaks.")._repr_mimebundle_()
     assert sorted(p.name for p in (tmp_path / "own").glob("02*")) == ["02.svg"]
@@ -135,67 +135,61 @@ networks = xr.Dataset({"load_curve": grid, "accuracy": energy, "curvature": ener
 )
 tour = paths.expand_dims(panel=["one", "two"])
 points, group = tour.isel(time=[0, 1]), xr.zeros_like(tour.isel(time=0, drop=True), dtype=int)
-named = {"x_label": "x", "y_label": "y", "label": "energy (J)"}
 say = {"alt": "A made-up picture for tests."}
+
+
+def given(*arrays, **how):
+    return arrays, how
+
+
+EQ_8 = {"boundary": ([0.0, 0.4], [0.1, 0.2]), "boundary_label": "Eq. 8"}
 ALL = {
-    "phase_diagram": lambda: figures.phase_diagram(
-        grid, x="noise", y="friction", shade=energy, shade_label="energy", x_label="ε", y_label="μ",
-        curvature=energy - 0.35, boundary=([0.0, 0.4], [0.1, 0.2]), boundary_label="Eq. 8", **say,
+    "phase_diagram": given(
+        grid, x="noise", y="friction", shade=energy, shade_label="energy", curvature=energy - 0.35, **EQ_8
     ),
-    "load_curves": lambda: figures.load_curves(load, by="noise", theory=load, label="ε = {}", **say),
-    "trajectories": lambda: figures.trajectories(paths, force=paths.isel(block=0), **say),
-    "lines": lambda: figures.lines(
-        curve + 0.1, x="noise", x_label="ε", y_label="energy", interval=(curve, curve + 0.2), theory=curve,
-        level=0.3, level_label="limit", log="y", **say,
+    "load_curves": given(load, by="noise", theory=load, label="ε = {}"),
+    "trajectories": given(paths, force=paths.isel(block=0)),
+    "lines": given(
+        curve + 0.1, x="noise", x_label="ε", interval=(curve, curve + 0.2), theory=curve, level=0.3,
+        level_label="limit", log="y",
     ),
-    "scatter": lambda: figures.scatter(
-        energy.rename("x"), energy**2, colour=energy, colour_label="e", rank=Estimate(1.0, 0.9, 1.0), **say,
-    ),
-    "friction_law": lambda: figures.friction_law(0.04, 0.12, **say),
-    "analogy": lambda: figures.analogy(**say),
-    "network_diagram": lambda: figures.network_diagram(networks, **say),
-    "phases": lambda: figures.phases({"one": networks, "two": networks}, {"lazy": (0.8, 0.8)}, **say),
-    "curve_panels": lambda: figures.curve_panels(
-        tour, x="time", by="block", panel="panel", x_label="x", y_label="y", theory=tour, level=0.1, **say
-    ),
-    "clouds": lambda: figures.clouds(
-        points, group, axes="time", panel="panel", point="block", names=["a"], x_label="x", y_label="y", **say
-    ),
-    "slices": lambda: figures.slices(
-        tour + 0.1, x="block", y="time", panel="panel", limits=(0.1, 10), label="energy (J)", **say
-    ),
-    "heat": lambda: figures.heat(
-        energy, x="noise", y="friction", boundary=([0, 0.4], [0.1, 0.2]), boundary_label="Eq. 8", **named, **say
-    ),
-    "images": lambda: figures.images(
-        tour.rename(block="row", time="column").expand_dims(map=[1]), x="panel", y="map", **say
-    ),
-    "layer_curves": lambda: figures.layer_curves({"a network": load.rename(block="layer")}, by="noise", **say),
-    "folding_ruler": lambda: figures.folding_ruler(tour.rename(panel="pull", time="frame", block="node"), **say),
-    "dots": lambda: figures.dots(load, row="block", by="noise", x_label="regret (%)", level=0.5, **say),
+    "scatter": given(energy.rename("x"), energy**2, colour=energy, colour_label="e", rank=Estimate(1.0, 0.9, 1.0)),
+    "friction_law": given(0.04, 0.12),
+    "analogy": given(),
+    "network_diagram": given(networks),
+    "phases": given({"one": networks, "two": networks}, {"lazy": (0.8, 0.8)}),
+    "curve_panels": given(tour, x="time", by="block", panel="panel", y_label="y", theory=tour, level=0.1),
+    "clouds": given(points, group, axes="time", panel="panel", point="block", names=["a"], x_label="x", y_label="y"),
+    "slices": given(tour + 0.1, x="block", y="time", panel="panel", limits=(0.1, 10), label="energy (J)"),
+    "heat": given(energy, x="noise", y="friction", label="energy (J)", **EQ_8),
+    "images": given(tour.rename(block="row", time="column").expand_dims(map=[1]), x="panel", y="map"),
+    "layer_curves": given({"a network": load.rename(block="layer")}, by="noise"),
+    "folding_ruler": given(tour.rename(panel="pull", time="frame", block="node")),
+    "dots": given(load, row="block", by="noise", x_label="regret (%)", level=0.5),
 }  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    "draw",
-    [
-        lambda curves: figures.lines(curves, x="time", by="kind", **say),
-        lambda curves: figures.trajectories(curves, layer="kind", x_label=None, y_label=None, **say),
-        lambda curves: glass.curves(curves, by="kind", **say),
-        lambda curves: glass.plain(curves, x="time", by="kind", **say),
-    ],
-)
-def test_axes_are_named_by_the_attributes_of_the_arrays(draw):
-    time = xr.DataArray([1.0, 2.0, 4.0], dims="time", attrs={"long_name": "waiting", "units": "steps"})
-    curves = xr.DataArray([[0.9, 0.5, 0.2], [0.8, 0.7, 0.3]], {"kind": ["a", "b"], "time": time}, ("kind", "time"))
-    (axes,) = draw(curves.assign_attrs(long_name="memory", units="1")).render().axes
-    assert (axes.get_xlabel(), axes.get_ylabel()) == ("waiting (steps)", "memory")
 
 
 @cache
 def drawn(name: str) -> Picture:
     """Each picture once, for the tests that only look at it."""
-    return ALL[name]()
+    arrays, how = ALL[name]
+    return getattr(figures, name)(*arrays, **how, **say)
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        partial(figures.lines, x="time", by="kind"),
+        partial(figures.trajectories, layer="kind", x_label=None, y_label=None),
+        partial(glass.curves, by="kind"),
+        partial(glass.plain, x="time", by="kind"),
+    ],
+)
+def test_axes_are_named_by_the_attributes_of_the_arrays(draw):
+    time = xr.DataArray([1.0, 2.0, 4.0], dims="time", attrs={"long_name": "waiting", "units": "steps"})
+    curves = xr.DataArray([[0.9, 0.5, 0.2], [0.8, 0.7, 0.3]], {"kind": ["a", "b"], "time": time}, ("kind", "time"))
+    (axes,) = draw(curves.assign_attrs(long_name="memory", units="1"), **say).render().axes
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("waiting (steps)", "memory")
 
 
 def test_nothing_public_is_left_out_here():
@@ -267,16 +261,13 @@ def test_pictures_side_by_side_keep_their_drawings_words_and_numbers():
         alone = part.render().axes[0]
         assert [list(line.get_ydata()) for line in ax.lines] == [list(line.get_ydata()) for line in alone.lines]
     assert left.get_position().x1 <= 1 and both.alt == f"{say['alt']} {say['alt']}"
-    assert sum(one.size for one in both.data.values()) == sum(
-        one.size for part in parts.values() for one in part.data.values()
-    )
+    single = sum(one.size for part in parts.values() for one in part.data.values())
+    assert sum(one.size for one in both.data.values()) == single
 
 
 def test_a_heavy_drawing_is_shown_as_pixels():
     many = np.random.default_rng(0).normal(size=(2, 4000))
-    picture = Picture(
-        lambda fig: fig.subplots().plot(*many, "o", color=style.LIGHT.text), alt="A cloud of many points."
-    )
+    picture = Picture(lambda fig: fig.subplots().plot(*many, "o"), alt="A cloud of many points.")
     html = picture._repr_mimebundle_()["text/html"]
     assert html.count("data:image/png;") == 1 and "image/svg" not in html
 

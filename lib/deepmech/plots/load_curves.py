@@ -91,7 +91,7 @@ def load_curves(
     )
     ax.grid(axis="y")
     if by or theory is not None:
-        key = ax.legend(loc="best", handlelength=1.4, labelspacing=0.35)
+        key = ax.legend(loc="upper left", bbox_to_anchor=(1, 1), handlelength=1.4)
         for handle, text in zip(key.legend_handles, key.get_texts(), strict=True):
             text.set_color(style.legible(handle.get_color(), 4.5))  # type: ignore[union-attr]
     return ax

@@ -41,6 +41,7 @@ def phase_diagram(
     boundary: tuple[Any, Any] | None = None,
     boundary_label: str = "",
     line_label: str = STRAIGHT,
+    names: tuple[str, str] = ("concave", "convex"),
     stacked: bool = False,
     fig: Figure | None = None,
 ) -> Figure:
@@ -70,6 +71,8 @@ def phase_diagram(
         Its name in the legend; none without it.
     line_label : str
         What the legend says of the line between the signs: what was found there.
+    names : (str, str)
+        Of the phases whose curves are concave and convex.
     stacked : bool
         The second panel below the first, for narrow screens.
     fig : Figure, optional
@@ -120,7 +123,7 @@ def phase_diagram(
         if stacked or ax is axes[0]:
             ax.set_ylabel(y_label or axis_label(load[y]))
     if bend is not None:
-        name_phases(axes[-1], bend.values, cell)
+        name_phases(axes[-1], bend.values, cell, names)
     entries = []
     if bend is not None and np.nanmin(bend) < 0 < np.nanmax(bend):
         words = textwrap.fill(line_label, 44) if stacked else line_label
@@ -228,9 +231,11 @@ def _sign_change(ax: Axes, curvature: np.ndarray, width: float) -> None:
     _broken(ax, pieces, color=INK, lw=width, solid_capstyle="projecting", path_effects=halo, gid="sign change")
 
 
-def name_phases(ax: Axes, curvature: np.ndarray, cell: tuple[float, float]) -> None:
-    """The words "concave" and "convex" where curves are most so; none where the cells of a sign have no room for it."""
-    for word, sign in (("concave", 1), ("convex", -1)):
+def name_phases(
+    ax: Axes, curvature: np.ndarray, cell: tuple[float, float], names: tuple[str, str] = ("concave", "convex")
+) -> None:
+    """The names where curves are most concave and most convex; none where the cells of a sign have no room for it."""
+    for word, sign in zip(names, (1, -1), strict=True):
         inches = np.array([0.65 * len(word) + 0.6, 1.5]) * style.SMALL / 72
         room = tuple(np.ceil(inches / cell).astype(int))
         if np.any(np.array(room) > curvature.shape):

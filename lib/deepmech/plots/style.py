@@ -385,7 +385,7 @@ def panels(
 
 
 def legend(
-    fig: Figure, ax: Axes, columns: int = 3, loc: LegendLocType = "outside lower left", title: str | None = None
+    fig: Any, ax: Axes, columns: int = 3, loc: LegendLocType = "outside lower left", title: str | None = None
 ) -> None:
     """What the artists of one panel are called, outside all panels, row by row; nothing where none has a name."""
     named = list(zip(*ax.get_legend_handles_labels(), strict=True))

@@ -14,11 +14,10 @@ from deepmech_book.claims.functions import Measurement, measures
 from deepmech_book.elastic_sde import readings
 from deepmech_book.sweeps.elastic_sde.extension_models import begins
 
-INFERRED = "estimated, Eq. 11"
+INFERRED = "inferred from outputs (paper)"
 FIRST_ORDER = "to first order"
 INITIAL = "to first order, initial kernels"
 WHOLE = "by whole steps"
-UNDIVIDED = "by whole steps, undivided"
 WEIGHTS = {"divided": ("intra", "inter"), "undivided": ("own", "others")}
 """Moves divided by the size of logits, as the models define effects, and as they are."""
 
@@ -88,12 +87,9 @@ def ratio(found, source, own="intra", others="inter", **labels):
 
 def elasticity(by_data):
     """β/α by the L-model over ``source`` and ``data``, with intervals over groups; nan where nothing was measured."""
-    shown = {s: (s, "divided") for s in (INFERRED, FIRST_ORDER, WHOLE)} | {UNDIVIDED: (WHOLE, "undivided")}
+    shown = (INFERRED, FIRST_ORDER, WHOLE)
     rows = {
-        title: {
-            name: ratio(one, s, *WEIGHTS[how], model="L") if s in one.source else Estimate(np.nan)
-            for name, (s, how) in shown.items()
-        }
+        title: {s: ratio(one, s, model="L") if s in one.source else Estimate(np.nan) for s in shown}
         for title, one in by_data.items()
     }
     return stack({title: stack(row, along="source") for title, row in rows.items()}, along="data")

@@ -151,13 +151,12 @@ def _printable(page_run: PageRun) -> str:
     for cell in notebook["cells"]:
         if "outputs" in cell:
             cell["outputs"] = _with_cards(cell["outputs"])
+        plays = False
         for data in (output.get("data", {}) for output in cell.get("outputs", [])):
+            plays |= "data-deepmech-" in "".join(data.get("text/html", ""))
             if 'class="dataframe"' in (table := "".join(data.get("text/html", ""))):
                 data["text/html"] = in_words(table)
         checks = any([output.get("data", {}).pop(RECORD, None) for output in cell.get("outputs", [])])
-        plays = any(
-            "data-deepmech-" in "".join(o.get("data", {}).get("text/html", "")) for o in cell.get("outputs", [])
-        )
         tags = cell["metadata"].setdefault("tags", [])
         if (checks or plays or "figure" in cell["metadata"].get("mystnb", {})) and "show-input" not in tags:
             tags.append("hide-input")

@@ -53,7 +53,11 @@ def finite(*both):
 
 def validation_curves(networks):
     """Validation loss and accuracy over training, means with intervals over draws."""
-    both = {f"validation {n}": estimate(by_draw(networks, n), "draw", "symmetric") for n in ("loss", "accuracy")}
+    said = {
+        "loss": "loss: no learning at two thirds",
+        "accuracy": "accuracy: below a third beyond",
+    }
+    both = {words: estimate(by_draw(networks, n), "draw", "symmetric") for n, words in said.items()}
     return stack(both, "of").map(lambda end: in_training(end, "mean over trials"))
 
 

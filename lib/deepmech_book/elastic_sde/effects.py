@@ -67,7 +67,7 @@ def end_values(result, window, names):
     estimated = readings.estimate(result, window, list(names))
     by_program = readings.integrals(result, list(names), start=1)
     end, other = (one[["A", "B"]].isel(time=slice(-100, None)).mean("time") for one in (estimated, by_program))
-    columns = {"Â": end["A"], "B̂": end["B"], "Â from the first record on": other["A"]}
+    columns = {"Â − B̂": end["A"] - end["B"], "Â": end["A"], "B̂": end["B"], "Â from the first record on": other["A"]}
     columns |= {"B̂ from the first record on": other["B"], "time of the maximum": course(estimated, window)["peak"]}
     rows = {
         f"{name}, {words}": float(values.sel(model=model))

@@ -46,21 +46,9 @@ def class_path(paths, k, structure, estimator):
 def draw_paths(panels, **how):
     """Networks' logits (solid) with simulated ones (dashed, band of 16 to 84 %), a panel for each path of a class."""
     paths = joined(panels).map(in_shares, args=("mean logit",))
-    return figures.curve_panels(
-        paths.genuine,
-        paths["median"],
-        interval=(paths.low, paths.high),
-        band_of_theory=True,
-        theory_label="simulated, median",
-        x="time",
-        by="logit",
-        panel="panel",
-        columns=4,
-        shared=False,
-        label="logit {}",
-        legend=False,
-        **how,
-    )
+    look = {"x": "time", "by": "logit", "panel": "panel", "columns": 4, "shared": False, "legend": False}
+    look |= {"band_of_theory": True, "theory_label": "simulated, median", "label": "logit {}", **how}
+    return figures.curve_panels(paths.genuine, paths["median"], interval=(paths.low, paths.high), **look)
 
 
 # --- drawings of the program (Fig. 5): the mean over runs, multiplied such that one logit ends where the networks' does

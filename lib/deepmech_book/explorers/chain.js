@@ -58,7 +58,7 @@ const PHYSICS = ["friction_right", "friction_left", "noise", "stiffness", "n_blo
 /** The words of the state follow a running mean over this much time. */
 const MEMORY = 10;
 /** A guess is judged after this much time. */
-const SETTLED = 60;
+const SETTLED = 100;
 const STEPS_PER_UNIT = Math.round(1 / ETA);
 
 const REGIMES = {
@@ -144,17 +144,27 @@ class Explorer extends Player {
 
   /** Another chain at the wall, its settings beside the question, without what would tell how its load curve ends: map and limits. */
   hide() {
-    const values = { running: false };
-    for (const name of ["friction_right", "friction_left", "noise"]) {
-      const [low, high] = this.ranges[name];
-      values[name] = snap(low + Math.random() * (high - low), this.ranges[name]);
-    }
+    const values = this.clear();
     this.root.classList.add("guessing");
-    this.set(values);
+    this.set({ running: false, ...values });
     this.asked = false;
     const { friction_right: right, friction_left: left, noise } = values;
-    this.guess.ask(`μ→ = ${number(right, 3)}, μ← = ${number(left, 3)}, noise ε = ${number(noise, 4)}: how will the load curve end?`);
+    this.guess.ask(`μ→ = ${number(right, 3)}, μ← = ${number(left, 3)}, noise ε = ${number(noise, 4)}: what will the load curve be at t = ${SETTLED}?`);
     this.reset();
+  }
+
+  /** Settings by chance whose chain ends clearly bent or clearly straight. */
+  clear() {
+    for (;;) {
+      const values = {}, chain = new Chain(this.parameters.n_blocks, this.normals(this.model.get("purpose")));
+      for (const name of ["friction_right", "friction_left", "noise"]) {
+        const [low, high] = this.ranges[name];
+        values[name] = snap(low + Math.random() * (high - low), this.ranges[name]);
+      }
+      chain.advance({ ...this.parameters, ...values }, SETTLED * STEPS_PER_UNIT);
+      const bend = Math.abs(curvature(chain.x));
+      if (bend < 0.4 * LINEAR || bend > 1.6 * LINEAR) return values;
+    }
   }
 
   /** Whole steps, and the running mean of the curvature once per unit of time or call, whichever is more often. */
@@ -187,7 +197,7 @@ class Explorer extends Player {
     for (let l = 1; l < x.length; l++) energy += (p.stiffness / 2) * (x[l] - x[l - 1]) ** 2;
     if (this.asked && time >= SETTLED) {
       this.asked = false;
-      this.guess.tell(regime, because(regime, p));
+      this.guess.tell(regime, ` at t = ${SETTLED}${because(regime, p)}`);
     }
     this.show(time ? regime : "", ...(time ? REGIMES[regime] : ["At the wall", "nothing has moved yet"]), [
       `t = ${number(time, 1)}`, `curvature ${number(this.mean, 3, true)}`, `energy ${number(energy, 3)}`,
@@ -239,6 +249,7 @@ class Explorer extends Player {
     const same = settings === [given.friction_left, given.stiffness, given.n_blocks].join();
     this.computing = same ? null : diagramOf(p, given, this.model.get("purpose"));
     if (same) this.showDiagram(given.curvature);
+    else this.phase.draw(given.curvature.map((row) => row.map(() => 0)), 1);
     this.wake();
   }
 

@@ -33,9 +33,9 @@ export function help(...lines) {
   return html("details", {}, html("summary", {}, "How to read this"), html("ul", {}, ...items));
 }
 
-/** A button; `explain` becomes its tooltip. */
-export function button(label, explain, action) {
-  return html("button", { type: "button", title: explain, onclick: action }, label);
+/** A button; `explain` becomes its tooltip, `look` is a class for the style sheet. */
+export function button(label, explain, action, look) {
+  return html("button", { type: "button", class: look, title: explain, onclick: action }, label);
 }
 
 /** Where the value nearest to `wanted` stands among rising `values`, by factors; zero is below all others. */

@@ -42,7 +42,7 @@ class DiagramMap extends Plane {
     this.svg.append(this.cells, this.curves, this.contour, this.cross, this.grid);
   }
 
-  /** Show a diagram, its cells shaded by `shade`; return the lowest and highest mean, or what has a sign as far below zero as above. */
+  /** Show a diagram, its cells shaded by `shade`; return what is lightest and darkest, of what has a sign as far below zero as above. */
   show(diagram, shade) {
     const title = ({ words, symbol, sub }) => [words + (symbol ? " " : ""), ...(symbol ? symbolText(symbol, sub) : [])];
     const [rows, columns] = diagram.axes, [R, C] = [rows.values.length, columns.values.length];
@@ -51,7 +51,8 @@ class DiagramMap extends Plane {
     this.frame([-0.5, C - 0.5], [-0.5, R - 0.5]);
     const { x, y } = this, [w, h] = [x(1) - x(0), y(0) - y(1)], signed = shade === "curvature";
     const values = means(diagram, shade), known = values.flat().filter(Number.isFinite), most = Math.max(...known.map(Math.abs));
-    const [low, high] = signed ? [-most, most] : [Math.min(...known), Math.max(...known)];
+    const ends = [Math.min(...known), Math.max(...known)];  // dark is good: much accuracy, little energy
+    const [low, high] = signed ? [-most, most] : diagram.outcome === ACCURACY ? ends : ends.reverse();
     const look = (v) => ({
       class: !Number.isFinite(v) ? "missing" : !signed ? "share" : v > 0 ? "concave" : "convex",
       opacity: Number.isFinite(v) ? (DARKEST * (signed ? Math.abs(v) : v - low)) / ((signed ? high : high - low) || 1) : 1,
@@ -186,7 +187,7 @@ class Explorer extends StoredView {
         "Every cell is one experiment, and the small curve in it its load curve, stretched to fill the cell. Noise grows to " +
           "the right (the paper draws it mirrored), nonlinearity (for the chain, friction) upwards.",
         "Point at a cell: click or tap it, drag the ring, or move it with the arrow keys (with Shift five cells at a time).",
-        "Red or curves that bulge: concave, the deep layers do more. Blue or curves that sag: convex. On the solid line the " +
+        "Orange or curves that bulge: concave, the deep layers do more. Blue or curves that sag: convex. On the solid line the " +
           "mean curvature changes sign.",
         "Below, the load curves of the cell: a thin line for every seed, the thick one their mean, dotted the straight line " +
           "between its ends. Then the row and the column through the cell; bars reach from the lowest to the highest seed.",

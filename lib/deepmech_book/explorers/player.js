@@ -50,12 +50,10 @@ export class Player extends View {
   /** The button that starts, anew if all is over, and holds. */
   runButton(explain) {
     this.explain = explain;
-    this.run = button("", "", () => {
+    return (this.run = button("", "", () => {
       if (this.done) this.reset();
       this.set({ running: !this.model.get("running") });
-    });
-    this.run.className = "run";
-    return this.run;
+    }, "run"));
   }
 
   /** The random numbers of this seed and purpose. */

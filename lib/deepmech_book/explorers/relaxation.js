@@ -52,8 +52,7 @@ class Explorer extends StoredView {
     this.tau = new LinePlot(290, "tau");
     this.weights = new Window();
     this.told = html("span");
-    this.walk = button("", "Let them walk, from the first record to the last", () => this.start());
-    this.walk.className = "run";
+    this.walk = button("", "Let them walk, from the first record to the last", () => this.start(), "run");
     this.progress = 0;
     this.begin(
       el, "relaxation", "Explorer of walking weights",

@@ -143,17 +143,19 @@ class Ruler {
 /** What must not change on the way: the hand's path would jump. */
 const pullOf = (p) => [p.duration, p.jerk_speed].join();
 
+const meanOf = (u) => u.reduce((a, b) => a + b) / u.length;
+const spreadOf = (u) => Math.sqrt(meanOf(u.map((v) => (v - meanOf(u)) ** 2)));
+
 /** Extensions after an infinitely slow pull to mean `extension`, in closed form (deepmech's slow_profile). */
 function slowProfile(n, friction, extension, fold, stop) {
   const at = (pull) => Array.from({ length: n }, (_, i) => {
     const force = Math.max(pull - (n - 1 - i) * friction, 1);
     return Math.min(stop, Math.max(fold, Math.sqrt(1 - 1 / force ** 2)));
   });
-  const mean = (u) => u.reduce((a, b) => a + b) / n;
   let low = 1, high = 1 / Math.sqrt(1 - stop * stop) + n * friction;
   for (let i = 0; i < 60; i++) {
     const middle = (low + high) / 2;
-    if (mean(at(middle)) < extension) low = middle;
+    if (meanOf(at(middle)) < extension) low = middle;
     else high = middle;
   }
   return at(high);
@@ -237,13 +239,6 @@ class Explorer extends Player {
     }
   }
 
-  /** How uneven the ruler is, over what a slow pull makes it. */
-  compare(u, slow) {
-    const mean = (a) => a.reduce((s, v) => s + v, 0) / a.length;
-    const spread = (a) => Math.sqrt(mean(a.map((v) => (v - mean(a)) ** 2)));
-    return spread(u) / spread(slow);
-  }
-
   tell() {
     const p = this.parameters;
     return `Pull of ${p.duration}, jerks ${number(p.jerk_speed, 1)}, shaking ${number(p.shake_speed, 2)}.`;
@@ -252,7 +247,7 @@ class Explorer extends Player {
   draw() {
     const p = this.parameters, { n, x } = this.subject, { fold, stop } = this.setting, u = Array.from({ length: n }, (_, i) => x[i + 1] - x[i]);
     const mean = x[n] / n, slow = slowProfile(n, p.table_friction, mean, fold, stop);
-    const uneven = this.compare(u, slow), fall = Math.max(...u.slice(1).map((v, i) => u[i] - v)), moved = mean > fold + 0.02;
+    const uneven = spreadOf(u) / spreadOf(slow), fall = Math.max(...u.slice(1).map((v, i) => u[i] - v)), moved = mean > fold + 0.02;
     this.drawRuler(u, p);
     this.profile.draw([
       { class: "slow", points: slow.map((v, i) => [i + 1, v]) }, { class: "mean", points: u.map((v, i) => [i + 1, v]), dots: 4.5 },

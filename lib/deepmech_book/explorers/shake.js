@@ -15,7 +15,7 @@ const REGIMES = {
   convex: ["Over-noisy", "the early layers do more"],
 };
 const GOAL = "Find the shake at which all layers do the same.";
-const YOUNG = "Around epoch 20 even unshaken networks look over-noisy: their last layers learn last.";
+const YOUNG = "Around epoch 20 even unshaken networks are not lazy yet: their last layers learn last.";
 const HEIGHT = 210;
 /** So much of a chain's time, in per cent, is shown of each shake that is passed through. */
 const SEEN = 8;
@@ -187,10 +187,10 @@ class Explorer extends Player {
     set(this.state, { "data-regime": regimes[1] });
     const moved = this.subject.steps > 0;
     this.show(moved ? regimes[0] : "", ...(moved ? REGIMES[regimes[0]] : ["At the wall", "nothing has moved yet"]), [
-      `chain at t = ${number(time, 0)}`, `networks at epoch ${number(epoch, 0)}`, `test accuracy ${this.accuracy(this.at)}`,
+      `chain at t = ${number(time, 0)}`, `networks at epoch ${number(epoch, 0)}`, `test accuracy at the end ${this.accuracy(this.at)}`,
     ]);
     const ended = sweeping || this.remaining <= 0, found = ended && !this.model.get("running") && regimes.every((one) => one === "linear");
-    write(this.goal, found ? this.found() : !ended ? YOUNG : regimes[1] === "linear" && regimes[0] !== "linear" ? `${GOAL} The networks are there; the chain turns more sharply.` : GOAL);
+    write(this.goal, found ? this.found() : !ended && this.at === 0 && epoch < 40 ? YOUNG : regimes[1] === "linear" && regimes[0] !== "linear" ? `${GOAL} The networks are there; the chain turns more sharply.` : GOAL);
     set(this.goal, { class: found ? "goal found" : "goal" });
   }
 

@@ -76,8 +76,8 @@ export function curvature(x) {
   return sum / n / (high - low);
 }
 
-/** A curvature below this counts as none. */
-export const LINEAR = 0.02;
+/** A curvature up to this counts as none, as in the book's claims. */
+export const LINEAR = 0.05;
 export const regimeOf = (bend) => (bend > LINEAR ? "concave" : bend < -LINEAR ? "convex" : "linear");
 
 /**

@@ -12,6 +12,9 @@ import { View, hosted, unpacked } from "./view.js";
 const WORDS = { concave: "the deep layers do more", linear: "every layer does the same", convex: "the shallow layers do more" };
 /** Mean height above the chord, as a share of the range: that of positions, turned over. */
 const bendOf = (load) => curvature(load.map((v) => load[0] - v));
+/** Whether the load falls, by the rule of deepmech.interpret: by half of its range or more. Else no layer separates anything. */
+const falls = (load) => load[0] - load.at(-1) >= 0.5 * (Math.max(...load) - Math.min(...load));
+const FLAT = "Not falling yet";
 /** So many earlier runs stay in sight. */
 const KEPT = 3;
 
@@ -19,11 +22,12 @@ class Explorer extends View {
   constructor(model, el) {
     super(model, ["slope", "dropout", "learning_rate", "batch_size", "seed"]);
     this.plots = { network: new LinePlot(270, "network"), chain: new LinePlot(270, "spring") };
-    this.run = button("Train", "Train a network with these settings", () => this.set({ running: !model.get("running") }));
-    this.run.className = "run";
+    this.run = button("Train", "Train a network with these settings", () => this.set({ running: !model.get("running") }), "run");
     this.guess = guess("How will the network's load curve end?", () => this.set({ running: true }));
     this.about = html("p", { class: "about" });
     this.pins = [];
+    this.earlier = key("pin", "how earlier runs ended");
+    this.earlier.hidden = true;
     this.list = html("ol", { class: "pins", "aria-label": "Earlier runs" });
     const again = () => this.set({ seed: (model.get("seed") + 1) % model.get("train_keys").length });
     const unknown = () => "no counterpart in the chain", epochs = model.get("epochs");
@@ -32,7 +36,7 @@ class Explorer extends View {
       html("div", { class: "top" }, this.head()), this.about,
       html("div", { class: "buttons" }, html("div", {}, this.run, button("Another start", "Other weights, another order of samples, other dropout", again)), this.guess.root),
       html("div", { class: "plots" }, ...Object.values(this.plots).map((plot) => figure(plot))),
-      legend(key("seed", "earlier epochs"), key("mean", "the epoch chosen"), key("pin", "how earlier runs ended"), key("chord", "straight line between the ends")),
+      legend(key("seed", "earlier epochs"), key("mean", "the epoch chosen"), key("chord", "straight line between the ends"), this.earlier),
       this.list,
       this.sliders({
         slope: { label: ["negative slope ", symbol("α")], say: digits(1), note: (v) => (v === 0 ? "ReLU" : v === 1 ? "linear" : "leaky ReLU") },
@@ -47,7 +51,7 @@ class Explorer extends View {
       help(
         "Left, the load curve of a network that your browser trains on 400 small digits: the data separation after each of its layers, drawn anew after each epoch. It takes the steps of the library's own training, with the same start, batches and dropout.",
         "Right, the chain at the same place of its own phase diagram: its friction to the right is to the largest as one minus the negative slope is to one, its noise to the strongest as dropout is to the largest of Fig. 1(c). Nothing is fitted. Learning rate and batch size have no place in that map.",
-        `Concave: curvature above ${LINEAR}; convex: below −${LINEAR}; linear between.`,
+        `Concave: curvature above ${LINEAR}; convex: below −${LINEAR}; linear between. Not falling: from first to last layer by less than half of the curve's range.`,
       ),
     );
     // Where a finished run is there to see, there is nothing to guess before a setting is changed.
@@ -91,12 +95,12 @@ class Explorer extends View {
       curve, words: `${words}curvature ${number(bendOf(curve), 2, true)}, test accuracy ${number(100 * this.model.get("accuracy").at(-1), 1)} %`,
     }].slice(-KEPT);
     this.list.replaceChildren(...this.pins.map((pin) => html("li", {}, pin.words)));
+    this.earlier.hidden = false;
   }
 
   train() {
-    const { images, labels, sizes, words, train_keys: keys, n_test: nTest, epochs } = Object.fromEntries(
-      ["images", "labels", "sizes", "words", "train_keys", "n_test", "epochs"].map((name) => [name, this.model.get(name)]),
-    );
+    const names = ["images", "labels", "sizes", "words", "train_keys", "n_test", "epochs"];
+    const [images, labels, sizes, words, keys, nTest, epochs] = names.map((name) => this.model.get(name));
     const pixels = unpacked(images), n = labels.length - nTest, split = n * sizes[0];
     const data = { x: pixels.slice(0, split), xTest: pixels.slice(split), y: labels.slice(0, n), yTest: labels.slice(n) };
     this.set({ curves: [], accuracy: [], shown: 0 });
@@ -112,8 +116,9 @@ class Explorer extends View {
     this.halt = undefined;
     this.run.textContent = "Train";
     if (!this.curves.length) return;
-    const regime = regimeOf(bendOf(this.curves.at(-1)));
-    this.guess.tell(regime, `: ${WORDS[regime]}`);
+    const last = this.curves.at(-1), regime = regimeOf(bendOf(last));
+    if (falls(last)) this.guess.tell(regime, `: ${WORDS[regime]}`);
+    else this.guess.ask(`${FLAT}: train on, or change a setting.`);
     this.speak(`Epoch ${this.at}`, `${this.inNumbers} ${this.guess.said}`);
   }
 
@@ -153,7 +158,10 @@ class Explorer extends View {
     }
     const bend = bendOf(curves[at]), regime = regimeOf(bend), chain = regimeOf(bendOf(springs[at]));
     const beside = chain === regime ? "so does the chain" : `the chain disagrees: it is ${chain}`;
-    this.show(at ? regime : "", at ? regime[0].toUpperCase() + regime.slice(1) : "Untrained", at ? `${WORDS[regime]}; ${beside}` : "the network as it was drawn", [
+    const [word, meaning] = at === 0 ? ["Untrained", "the network as it was drawn"]
+      : falls(curves[at]) ? [regime[0].toUpperCase() + regime.slice(1), `${WORDS[regime]}; ${beside}`]
+      : [FLAT, "no load to share: the layers do not separate the classes so far"];
+    this.show("", word, meaning, [
       `curvature ${number(bend, 2, true)}`, `the chain's ${at ? number(bendOf(springs[at]), 2, true) : "–"}`,
       `test accuracy ${number(100 * this.model.get("accuracy")[at], 1)} %`,
     ]);

@@ -3,7 +3,7 @@
 Every drawing function of :mod:`deepmech.plots` and of :mod:`.curves`, :mod:`.planes`, :mod:`.points` and
 :mod:`.spring_block` is here under its name, with its arguments but for the figure to draw on. It also takes ``alt``,
 what the picture shows in a sentence, and ``figure``, the registry id of what it reproduces, and returns a
-:class:`Picture`. :mod:`.elastic_sde` and :mod:`.glass` have pictures of their chapters that know their labels.
+:class:`Picture`. :mod:`.glass` has pictures of its chapter, which know their labels.
 """
 
 from __future__ import annotations

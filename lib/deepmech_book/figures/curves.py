@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -35,14 +35,49 @@ _MARKUP = str.maketrans("", "", "$_^{}")
 _DASHED: dict[str, Any] = {"lw": 1.5, "linestyle": style.DASHES}
 
 
-@dataclass(frozen=True, kw_only=True)
-class CurveStyle:
-    """How :func:`lines` draws its curves, in which panels, and what stands beside them.
+def lines(
+    data: Curves,
+    theory: Curves | None = None,
+    *,
+    x: str,
+    by: str | None = None,
+    panel: str | None = None,
+    label: str = "{}",
+    title: str = "{}",
+    interval: tuple[Curves, Curves] | None = None,
+    points: bool = True,
+    band_of_theory: bool = False,
+    theory_label: str = "theory",
+    level: float | None = None,
+    level_label: str = "",
+    legend: bool | None = None,
+    named_at: float | None = None,
+    log: str = "",
+    x_label: str | None = None,
+    y_label: str | None = None,
+    columns: int = 3,
+    shared: bool | Literal["row"] = True,
+    height: float | None = None,
+    fig: Figure,
+) -> None:
+    """Curves over ``x``, one colour per value of ``by``, with theory as dashed curves; panels in rows.
 
+    A single panel names its curves at their right ends, several share one legend below them. One panel and two side by
+    side are narrow, for phones.
+
+    data : DataArray, dims (x[, by][, panel]), or mapping from a panel's title to such an array without panel
+        Panels of a mapping may have different labels along ``x`` and ``by``. NaN leaves gaps.
+    theory : as ``data``, optional
+        May have its own labels along x, and only some of those along ``by``. Points with theory are not joined.
+    by : str, optional
+        Dimension that tells curves apart. Numbers are coloured as an ordered scale (temperatures from cold to hot),
+        words as categories.
+    label, title : str
+        Formats of a curve's and of a panel's name, given its value.
+    interval : (low, high), each as ``data``, optional
+        Bars at points, a band around curves; around the dashed curves with ``band_of_theory``.
     points : bool
         False draws curves only, for what is computed and not sampled.
-    band_of_theory : bool
-        Whether the interval is that of the dashed curves.
     theory_label : str
         What the dashed curves are called.
     level : float, optional
@@ -63,100 +98,52 @@ class CurveStyle:
     height : float, optional
         Of a row of panels, in inches.
     """
-
-    points: bool = True
-    band_of_theory: bool = False
-    theory_label: str = "theory"
-    level: float | None = None
-    level_label: str = ""
-    legend: bool | None = None
-    named_at: float | None = None
-    log: str = ""
-    x_label: str | None = None
-    y_label: str | None = None
-    columns: int = 3
-    shared: bool | Literal["row"] = True
-    height: float | None = None
-
-
-def lines(
-    data: Curves,
-    theory: Curves | None = None,
-    *,
-    x: str,
-    by: str | None = None,
-    panel: str | None = None,
-    label: str = "{}",
-    title: str = "{}",
-    interval: tuple[Curves, Curves] | None = None,
-    fig: Figure,
-    **how: Any,
-) -> Figure:
-    """Curves over ``x``, one colour per value of ``by``, with theory as dashed curves; panels in rows.
-
-    A single panel names its curves at their right ends, several share one legend below them. One panel and two side by
-    side are narrow, for phones.
-
-    data : DataArray, dims (x[, by][, panel]), or mapping from a panel's title to such an array without panel
-        Panels of a mapping may have different labels along ``x`` and ``by``. NaN leaves gaps.
-    theory : as ``data``, optional
-        May have its own labels along x, and only some of those along ``by``. Points with theory are not joined.
-    by : str, optional
-        Dimension that tells curves apart. Numbers are coloured as an ordered scale (temperatures from cold to hot),
-        words as categories.
-    label, title : str
-        Formats of a curve's and of a panel's name, given its value.
-    interval : (low, high), each as ``data``, optional
-        Bars at points, a band around curves; around the dashed curves with ``band_of_theory``.
-    **how
-        Fields of :class:`CurveStyle`.
-    """
-    look = CurveStyle(**how)
-    if look.band_of_theory and (theory is None or interval is None):
+    if band_of_theory and (theory is None or interval is None):
         missing = "theory" if theory is None else "interval"
         raise ValueError(f"lines band_of_theory = True: needs {missing}; give it, or leave band_of_theory out")
     low, high = interval or (None, None)
-    around = "theory" if look.band_of_theory else "data"
+    around = "theory" if band_of_theory else "data"
     ready = _panels({"data": data, "theory": theory, "low": low, "high": high}, panel, title, by, x, around)
     first = next(iter(ready.values()))["data"]
     values = _all_values([arrays["data"][by or SINGLETON].values for arrays in ready.values()])
     colours = dict(zip(values, style.palette(values, dim=by), strict=True))
     names = {v: label.format(style.format_number(v)) for v in values} if by else {}
-    single, columns = len(ready) == 1, min(look.columns, len(ready))
-    height = look.height or (3.4 if single else 2.5 if columns < 3 else 2.1)
+    single, columns = len(ready) == 1, min(columns, len(ready))
+    height = height or (3.4 if single else 2.5 if columns < 3 else 2.1)
     rows = rows_of(len(ready), columns)
-    legend = look.legend if look.legend is not None else not single
+    legend = not single if legend is None else legend
     width = style.NARROW if columns < 3 else style.WIDE
     fig.set_size_inches(width, height if single else 0.55 + height * rows)
     axes = panels(
-        fig, list(ready), columns, look.x_label or axis_label(first[x]), look.y_label or axis_label(first),
-        sharex=bool(panel) or look.shared == "row", sharey=look.shared,
+        fig, list(ready), columns, x_label or axis_label(first[x]), y_label or axis_label(first),
+        sharex=bool(panel) or shared == "row", sharey=shared,
     )  # fmt: skip
     for ax, arrays in zip(axes, ready.values(), strict=True):
-        _draw(ax, arrays, x, colours, look.points, around)
-        if look.level is not None:
-            ax.axhline(look.level, color=LIGHT.muted, lw=1.2, zorder=1)
+        _draw(ax, arrays, x, colours, points, around)
+        if level is not None:
+            ax.axhline(level, color=LIGHT.muted, lw=1.2, zorder=1)
         ax.grid(axis="y")
-    logarithmic("lines", axes, look.log)
+    logarithmic("lines", axes, log)
+    reference = (level, level_label) if level is not None and level_label else None
+    name_ends = partial(_name_ends, x=x, colours=colours, log=log, named_at=named_at, level=reference)
     key = axes[0]
     if legend:
         for v, name in names.items():
-            key.plot([], [], "o-" if look.points and single else "-", color=colours[v], label=name)
+            key.plot([], [], "o-" if points and single else "-", color=colours[v], label=name)
     if theory is not None:
-        key.plot([], [], color=LIGHT.muted, **_DASHED, label=look.theory_label)
+        key.plot([], [], color=LIGHT.muted, **_DASHED, label=theory_label)
     if not single:
         for ax, arrays in zip(axes, ready.values(), strict=True):
-            few_ticks(ax, columns, look.log, whole=arrays["data"][x].dtype.kind in "iu")
+            few_ticks(ax, columns, log, whole=arrays["data"][x].dtype.kind in "iu")
         _legend_below(fig, key)
         named = [k for k in range(len(axes)) if k % columns == columns - 1 or k == len(axes) - 1]
         for k, arrays in enumerate(ready.values()):
             if k in named and not legend:
-                _name_ends(axes[k], height - 0.6, arrays["data"], x, names, colours, look)
-        return fig
+                name_ends(axes[k], height - 0.6, arrays["data"], names)
+        return
     if theory is not None or legend:  # within, it would hide curves
         _legend_below(fig, key)
-    _name_ends(key, height - 0.9, first, x, {} if legend else names, colours, look)
-    return fig
+    name_ends(key, height - 0.9, first, {} if legend else names)
 
 
 def _legend_below(fig: Figure, key: Axes) -> None:
@@ -169,18 +156,18 @@ def _legend_below(fig: Figure, key: Axes) -> None:
 
 
 def _name_ends(
-    ax: Axes, height: float, curves: xr.DataArray, x: str, names: Mapping[Any, str], colours: Mapping[Any, str],
-    look: CurveStyle,
+    ax: Axes, height: float, curves: xr.DataArray, names: Mapping[Any, str], *, x: str, colours: Mapping[Any, str],
+    log: str, named_at: float | None, level: tuple[float, str] | None,
 ) -> None:  # fmt: skip
     """A curve's name stands at its last point that the scale can show, that of the level at its right end."""
     ends = []
     for value, curve in zip(curves[curves.dims[0]].values.tolist() if names else [], curves.values, strict=False):
-        shown = np.flatnonzero(np.isfinite(curve) & ((curve > 0) | ("y" not in look.log)))
+        shown = np.flatnonzero(np.isfinite(curve) & ((curve > 0) | ("y" not in log)))
         if len(shown):
-            last = shown[-1] if look.named_at is None else int(np.flatnonzero(curves[x].values == look.named_at)[0])
+            last = shown[-1] if named_at is None else int(np.flatnonzero(curves[x].values == named_at)[0])
             ends.append((float(curves[x].values[last]), float(curve[last]), names[value], colours[value]))
-    if look.level is not None and look.level_label:
-        ends.append((float(curves[x].values[-1]), look.level, look.level_label, LIGHT.muted))
+    if level is not None:
+        ends.append((float(curves[x].values[-1]), *level, LIGHT.muted))
     if ends:
         ax.autoscale_view()  # limits are worked out lazily, and the names need them now
         end_labels(ax, ends, height)
@@ -188,9 +175,9 @@ def _name_ends(
 
 def curve_panels(
     data: xr.DataArray, theory: xr.DataArray | None = None, *, panel: str, columns: int = 2, **how: Any
-) -> Figure:
+) -> None:
     """Curves without points in a panel for each value of ``panel``: :func:`lines`, which explains the arguments."""
-    return lines(data, theory, panel=panel, columns=columns, points=False, **how)
+    lines(data, theory, panel=panel, columns=columns, points=False, **how)
 
 
 def _panels(
@@ -267,8 +254,9 @@ def trajectories(
     columns: int = 3,
     x_label: str | None = "time $t$",
     y_label: str | None = "load $D_\\ell$",
+    named: Sequence[str] = (),
     fig: Figure,
-) -> Figure:
+) -> None:
     """Loads D_ℓ(t) of every block or layer, coloured and numbered by ℓ; the driving force in a thin panel below them.
 
     Panels of a row have one scale.
@@ -280,6 +268,8 @@ def trajectories(
         Pulling force or training loss. Where it is never negative its axis begins at zero.
     x_label, y_label : str or None
         Names of the axes; those of the array with None.
+    named : of str
+        Which blocks or layers have their number beside them; all without any.
     """
     x_label, y_label = x_label or axis_label(load[time]), y_label or axis_label(load)
     load = _from_the_left(transpose_to("trajectories load", load, panel, layer, time), time)
@@ -317,8 +307,8 @@ def trajectories(
             lowest.set_xlabel(x_label)
             lowest.tick_params(labelbottom=True)
         ends = [(t[-1], float(c[-1]), n, colour) for c, n, colour in zip(loads, names, colours, strict=True)]
+        ends = [end for end in ends if not named or end[2] in named]
         make_room(ax, ends, tall - 0.6)
         last.append((ax, ends))
     for ax, ends in last:
         end_labels(ax, ends, tall - 0.6, edge=1 / (1 + margin) - 0.01)
-    return fig

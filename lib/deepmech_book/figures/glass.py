@@ -36,6 +36,7 @@ COLOURS = {
 """Of the three phases, and of the glass beside them, in every picture of the chapter."""
 FREE: dict[str, Any] = {"color": LIGHT.text, "lw": 1.4, "linestyle": style.DASHES}
 """Free walks and other nulls."""
+DOTS: dict[str, Any] = {"marker": "o", "ls": "", "mfc": LIGHT.background, "ms": 4.2, "mew": 1.1}
 COLDEST = -7.0
 """log₁₀ of the temperature from which on all have the colour of T = 0."""
 LEVELS = (0.62, 0.38)
@@ -124,10 +125,6 @@ class _Name:
     places: list[tuple[float, float]]
     """Where it may stand, as data."""
 
-    @property
-    def words(self) -> str:
-        return _listed(self.curves)
-
 
 def _together(names: Sequence[_Name], width: float, height: float) -> list[_Name]:
     """Names of which none is nearer to its neighbour than these shares of the axes."""
@@ -142,21 +139,24 @@ def _together(names: Sequence[_Name], width: float, height: float) -> list[_Name
 
 
 def _name_curves(
-    ax: Axes, x: np.ndarray, curves: np.ndarray, names: Sequence[str], colours: Sequence[str], *, prefix: str,
-    height: float, levels: Sequence[float] = (), near: bool = False,
+    ax: Axes, data: xr.DataArray, by: str, x: str, *, prefix: str = "$T$ = ", height: float,
+    levels: Sequence[float] = (), near: bool = False,
 ) -> None:  # fmt: skip
     """Name curves that fall where they cross one of two levels, by turns, and all others at their right ends.
 
     Limits and scales must be final. ``height`` is that of the axes, in inches; ``near``: right at the ends, for curves
     that end at different times.
     """
+    data = transpose_to("glass", data, by, x).sortby(x)
+    values = data[by].values.tolist()
+    names = [f"{value:,}" if isinstance(value, int) else _number(value) for value in values]
     crossing: list[_Name] = []
     ends: list[_Name] = []
-    for curve, name, colour in zip(curves, names, colours, strict=True):
+    for name, colour, curve in zip(names, _colours(values, by), data.values, strict=True):
         seen = np.isfinite(curve)
         if not seen.any():
             continue
-        at, y = x[seen], curve[seen]
+        at, y = data[x].values[seen], curve[seen]
         falls = bool(levels) and y[0] > max(levels) and y.min() < min(levels)
         if falls:
             first = int(np.argmax(y < min(levels))) + 1
@@ -169,21 +169,20 @@ def _name_curves(
         (crossing if falls else ends).append(_Name([name], colour, middle, places))
     crossing = _together(crossing, 0.054, np.inf)
     for k, one in enumerate(crossing):
-        words = prefix * (k == 0) + one.words
+        words = prefix * (k == 0) + _listed(one.curves)
         half = len(re.sub(r"[${}_^]", "", words)) * 0.55 * SMALL / 72 / 2 / 2.3  # of axes 2.3 inches wide
         side = "left" if one.share[0] < max(0.14, half) else "center"
         _say(ax, *one.places[k % 2], words, one.colour, ha=side)
     if near:
         for one in _together(ends, 0.15, 0.15):
-            _say(ax, one.places[0][0] * 1.25, one.places[0][1], one.words, one.colour, ha="left")
+            _say(ax, one.places[0][0] * 1.25, one.places[0][1], _listed(one.curves), one.colour, ha="left")
         return
     few = len(crossing) + len(ends) <= 3  # then each name says what it is
-    ends = _together(sorted(ends, key=lambda one: -float(one.share[1])), np.inf, GAP)
     told = []
-    for k, one in enumerate(ends):
-        one.curves.sort(key=list(names).index)  # "a to b" names all between
+    for k, one in enumerate(_together(sorted(ends, key=lambda one: -float(one.share[1])), np.inf, GAP)):
+        one.curves.sort(key=names.index)  # "a to b" names all between
         colour = one.colour if len(one.curves) < 3 else LIGHT.muted
-        words = prefix * (few or one.curves[0] == "0" or (not crossing and k == 0)) + one.words
+        words = prefix * (few or one.curves[0] == "0" or (not crossing and k == 0)) + _listed(one.curves)
         told.append((one.places[0][0], float(np.mean([y for _, y in one.places])), words, colour))
     if told:
         end_labels(ax, told, height)
@@ -220,7 +219,7 @@ def curves(
     dotted: Sequence[Any] = (),
     height: float | None = None,
     fig: Figure,
-) -> Figure:
+) -> None:
     """Curves below one another on one scale, named where they lie; ``theory`` on top of them, ``free`` in grey below.
 
     Each is over ``by`` and ``x`` (and ``panel``), or a mapping from titles. Names stand at two heights by turns
@@ -229,8 +228,7 @@ def curves(
     ``alike`` says that it is one curve for all, drawn once. ``dotted`` are values along ``by``, ``words`` (panel, x, y,
     words), a panel by its number or title; ``left`` and ``limits`` are those of the axes.
     """
-    parts = [_split(one, panel) for one in (data, theory, free) if one is not None]
-    shown, told, rival = parts[0], parts[1] if theory is not None else {}, parts[-1] if free is not None else {}
+    shown, told, rival = ({} if one is None else _split(one, panel) for one in (data, theory, free))
     n, first = len(shown), next(iter(shown.values()))
     x_label = x_label or style.axis_label(first[x], SINCE)
     y_label = y_label or style.axis_label(first, "overlap $Q(t)$")
@@ -239,18 +237,16 @@ def curves(
     axes = style.panels(fig, [_title(one) for one in shown], 1, "", y_label if n == 1 else "", sharex=True, sharey=True)
     if n > 1:
         fig.supylabel(y_label, fontsize=style.TEXT)
-    for k, (ax, (title, one)) in enumerate(zip(axes, shown.items(), strict=True)):
+    axes[-1].set_xlabel(x_label)
+    for ax, (title, one) in zip(axes, shown.items(), strict=True):
         one = transpose_to("glass", one, by, x).sortby(x)
-        colours = _colours(one[by].values.tolist(), by)
+        values = one[by].values.tolist()
         if title in rival:
             for curve in rival[title].transpose(by, x).values:
                 ax.plot(rival[title][x], curve, color="#9aa3ae", lw=1.3, zorder=1)
-        for i, (value, colour) in enumerate(zip(one[by].values.tolist(), colours, strict=True)):
-            look: dict[str, Any] = (
-                {"marker": "o", "ls": "", "mfc": LIGHT.background, "ms": 4.2, "mew": 1.1} if points else {"lw": 1.8}
-            )
-            look |= {"ls": (0, (1, 1.2))} if value in dotted else {}
-            ax.plot(one[x], one[i], color=colour, zorder=3, **look)
+        for value, colour, curve in zip(values, _colours(values, by), one, strict=True):
+            look = (DOTS if points else {"lw": 1.8}) | ({"ls": (0, (1, 1.2))} if value in dotted else {})
+            ax.plot(one[x], curve, color=colour, zorder=3, **look)
             if title in told and not alike and value in told[title][by].values:
                 line = told[title].sel({by: value})
                 how = {"color": colour, "lw": 2.2, "zorder": 4} if points else {**FREE, "zorder": 4}
@@ -260,23 +256,15 @@ def curves(
             ax.plot(line[x], line.max(by), **FREE, zorder=5)
         if level is not None:
             ax.axhline(level, **FREE, zorder=2)
-        if k + 1 == n:
-            ax.set_xlabel(x_label)
     if left is not None:
         axes[0].set_xlim(left=left)
     if limits is not None:
         axes[0].set_ylim(*limits)
     _finish(axes, log)
     for ax, one in zip(axes, shown.values(), strict=True):
-        one = transpose_to("glass", one if limits is None else one.where(one > limits[0]), by, x).sortby(x)
-        values = one[by].values.tolist()
-        names = [_number(v) if not isinstance(v, int) else f"{v:,}" for v in values]
-        _name_curves(
-            ax, one[x].values, one.values, names, _colours(values, by), prefix=prefix, height=height - 0.3,
-            levels=levels, near=near,
-        )  # fmt: skip
+        visible = one if limits is None else one.where(one > limits[0])
+        _name_curves(ax, visible, by, x, prefix=prefix, height=height - 0.3, levels=levels, near=near)
     _in_panels({**dict(enumerate(axes)), **dict(zip(shown, axes, strict=True))}, words)
-    return fig
 
 
 @pictured
@@ -309,9 +297,9 @@ def plain(
     data = transpose_to("glass", data, by, x).sortby(x)
     values = data[by].values.tolist()
     shades = list(colours or _colours(values, by))
-    for i, (value, colour) in enumerate(zip(values, shades, strict=True)):
-        known = np.isfinite(data[i].values)  # a temperature that was not walked does not break a line
-        ax.plot(data[x][known], data[i][known], "o-" if points else "-", color=colour, lw=1.7, ms=5, zorder=3)
+    for value, colour, curve in zip(values, shades, data, strict=True):
+        known = curve[np.isfinite(curve)]  # a temperature that was not walked does not break a line
+        ax.plot(known[x], known, "o-" if points else "-", color=colour, lw=1.7, ms=5, zorder=3)
         if interval is not None:
             low, high = (one.sel({by: value}).sortby(x).values for one in interval)
             ax.vlines(data[x], low, high, color=colour, lw=1.4, zorder=2)
@@ -328,23 +316,20 @@ def plain(
     if limits:
         ax.set_ylim(*limits)
     _finish([ax], log)
-    names = [
-        f"{v:,.0f}" if by != "temperature" and not isinstance(v, str) and v >= 1000 else _number(v) for v in values
-    ]
+    counts = by != "temperature"
+    names = [prefix + (f"{v:,.0f}" if counts and not isinstance(v, str) and v >= 1000 else _number(v)) for v in values]
     if key:
         for name, colour in zip(names, shades, strict=True):
-            ax.plot([], [], "o-", color=colour, lw=1.7, ms=5, label=prefix + name)
-        ax.legend(loc="upper right")
+            ax.plot([], [], "o-", color=colour, lw=1.7, ms=5, label=name)
+        style.legend(ax.get_figure(), ax, 2)
     elif places is None:
-        ends = []
-        for name, curve, colour in zip(names, data.values, shades, strict=True):
-            last = np.flatnonzero(np.isfinite(curve))[-1]
-            ends.append((float(data[x][last]), float(curve[last]), prefix + name, colour))
+        last = [curve[np.isfinite(curve)][-1] for curve in data]
+        ends = zip([float(at[x]) for at in last], map(float, last), names, shades, strict=True)
         ax.autoscale_view()
-        end_labels(ax, ends, 2.6)
+        end_labels(ax, list(ends), 2.6)
     for value, name, colour in zip(values, names, shades, strict=True):
         if places and value in places:
-            _say(ax, *places[value], prefix + name, colour)
+            _say(ax, *places[value], name, colour)
     for at, y, said in words:
         _say(ax, at, y, said)
 
@@ -353,16 +338,14 @@ def plain(
 
 
 @pictured
-def times_by_training(data: xr.DataArray, *, interval: tuple[xr.DataArray, xr.DataArray], fig: Figure) -> Figure:
+def times_by_training(data: xr.DataArray, *, interval: tuple[xr.DataArray, xr.DataArray], fig: Figure) -> None:
     """τ₉₀ over the ``length`` of training: windows have a colour, waits open or full points; ``kind`` names both."""
     fig.set_size_inches(NARROW, 3.6)
     ax = fig.subplots()
-    windows = list(dict.fromkeys(str(kind).split(", ")[0] for kind in data.kind.values))
-    waits = list(dict.fromkeys(str(kind).split(", ", 1)[1] for kind in data.kind.values))
-    for kind in data.kind.values:
-        window, wait = str(kind).split(", ", 1)
+    kinds = [str(kind).split(", ", 1) for kind in data.kind.values]
+    windows, waits = (list(dict.fromkeys(names)) for names in zip(*kinds, strict=True))
+    for (window, wait), curve, low, high in zip(kinds, data, *interval, strict=True):
         colour, at_once = style.categories(3)[windows.index(window)], wait == waits[0]
-        curve, low, high = (one.sel(kind=kind) for one in (data, *interval))
         face = LIGHT.background if at_once else colour
         ax.plot(curve.length, curve, "o--" if at_once else "o-", color=colour, mfc=face, lw=1.6, ms=6, zorder=3)
         ax.vlines(curve.length, low, high, color=colour, lw=1.3, zorder=2)
@@ -379,50 +362,44 @@ def times_by_training(data: xr.DataArray, *, interval: tuple[xr.DataArray, xr.Da
         name = ("after " if full else "clock at once, ") + wait
         ax.plot([], [], "o-" if full else "o--", color=LIGHT.muted, mfc=face, ms=6, label=name)
     style.legend(fig, ax, 2, "outside upper left")
-    return fig
 
 
 @pictured
-def loss_of_protocol(data: xr.DataArray, *, stages: Mapping[str, float], fig: Figure) -> Figure:
+def loss_of_protocol(data: xr.DataArray, *, stages: Mapping[str, float], ax: Axes) -> None:
     """The data loss of one network over ``step``; stages: name -> the step at which it ends, in their order."""
-    fig.set_size_inches(NARROW, 3.1)
-    ax = fig.subplots()
     ax.plot(data.step, data, color=style.categories(1)[0], lw=2)
-    start, (low, high) = 0.0, (float(data.min()), float(data.max()))
+    start, last, (low, high) = 0.0, float(data.step[-1]), (float(data.min()), float(data.max()))
     for i, (name, end) in enumerate(stages.items()):
+        at, middle = (start + end) / 2, low + 0.5 * (high - low)
         if i % 2:
             ax.axvspan(start, end, color=LIGHT.faint, alpha=0.6, lw=0)
-        wide = end - start > 0.1 * float(data.step[-1])
-        at = (start + end) / 2
-        if wide:
+        if end - start > 0.1 * last:
             _say(ax, at, high, name)
         else:
-            ax.annotate(
-                name, (at, low + 0.1 * (high - low)), (at - 0.15 * float(data.step[-1]), low + 0.5 * (high - low)),
-                ha="right", fontsize=SMALL, arrowprops={"arrowstyle": "-", "color": LIGHT.muted},
-            )  # fmt: skip
+            line = {"arrowstyle": "-", "color": LIGHT.muted}
+            at_line = at, low + 0.1 * (high - low)
+            ax.annotate(name, at_line, (at - 0.15 * last, middle), ha="right", fontsize=SMALL, arrowprops=line)
         start = end
-    ax.set(xlabel="step", ylabel="data loss", xlim=(0, float(data.step[-1])))
+    ax.set(xlabel="step", ylabel="data loss", xlim=(0, last))
     ax.xaxis.set_major_locator(MultipleLocator(5000))
     ax.xaxis.set_major_formatter(lambda v, _: f"{v:,.0f}")
     ax.grid(axis="y")
-    return fig
 
 
 # --- ageing -----------------------------------------------------------------------------------------------------------
 
 
 @pictured
-def growth_after_waits(data: Mapping[str, xr.Dataset], *, fig: Figure) -> Figure:
+def growth_after_waits(data: Mapping[str, xr.Dataset], *, fig: Figure) -> None:
     """τ₉₀ after each wait over that after the first, a panel for each phase."""
     fig.set_size_inches(NARROW, 0.8 + 1.55 * len(data))
     axes = style.panels(fig, list(data), 1, TEMPERATURE, "", sharex=True, sharey=True)
     fig.supylabel(r"$\tau_{90}$ over that after the first wait", fontsize=style.TEXT)
     waits = sorted({int(wait) for table in data.values() for wait in table.waiting.values})
     shades = dict(zip(waits, style.sequential_colours(len(waits)), strict=True))
-    for k, (ax, table) in enumerate(zip(axes, data.values(), strict=True)):
+    for ax, table in zip(axes, data.values(), strict=True):
         grown = (table.tau / table.tau.isel(waiting=0)).dropna("temperature", how="all")
-        later, first = table.waiting.values[1:].astype(int).tolist(), int(table.waiting[0])
+        later = table.waiting.values[1:].astype(int).tolist()
         # Names stand at the cold ends: that of the highest curve above it, others below theirs.
         cold = grown.isel(temperature=0)
         top = max(later, key=lambda wait: float(cold.sel(waiting=wait).fillna(0)))
@@ -434,11 +411,9 @@ def growth_after_waits(data: Mapping[str, xr.Dataset], *, fig: Figure) -> Figure
                 shift, side = (0.12, "bottom") if wait == top else (-0.14, "top")
                 place = float(one.temperature[0]), float(one[0]) + shift
                 _say(ax, *place, f"$t_w$ = {wait:,}", shades[wait], ha="left", va=side)
-        if k == 0:
-            _say(ax, 0.8, 1.3, f"1: after {first:,} steps", ha="right")
+    _say(axes[0], 0.8, 1.3, f"1: after {int(next(iter(data.values())).waiting[0]):,} steps", ha="right")
     axes[0].set_ylim(0.75, 3.1)
     _finish(axes, "x")
-    return fig
 
 
 # --- heterogeneity ----------------------------------------------------------------------------------------------------
@@ -447,7 +422,7 @@ def growth_after_waits(data: Mapping[str, xr.Dataset], *, fig: Figure) -> Figure
 @pictured
 def non_gaussian(
     data: xr.DataArray, theory: xr.DataArray, *, words: Sequence[tuple[str, float, float, str]] = (), fig: Figure
-) -> Figure:
+) -> None:
     """α₂ of networks by temperature, the null dashed, and what it leaves of the coldest shaded; a panel a phase.
 
     ``words``: (phase, x, y, words).
@@ -455,30 +430,23 @@ def non_gaussian(
     phases = data.phase.values.tolist()
     fig.set_size_inches(NARROW, 0.8 + 1.6 * len(phases))
     axes = style.panels(fig, phases, 1, "$t$ (steps)", r"$\alpha_2$", sharex=True, sharey=True)
-
-    def shown(one: xr.DataArray, phase: str) -> xr.DataArray:
-        return one.sel(phase=phase).transpose("temperature", "time").dropna("time", how="all")
-
-    for k, (ax, phase) in enumerate(zip(axes, phases, strict=True)):
-        found, null = shown(data, phase), shown(theory, phase)
+    both = [one.transpose("phase", "temperature", "time") for one in (data, theory)]
+    for ax, *pair in zip(axes, *both, strict=True):
+        found, null = (one.dropna("time", how="all") for one in pair)
         values = found.temperature.values.tolist()
         colours, cold = _colours(values, "temperature"), int(np.argmin(values))
         ax.fill_between(found.time, null[cold], found[cold], color=colours[cold], alpha=0.18, lw=0)
-        for curve, gaussian, colour in zip(found.values, null.values, colours, strict=True):
+        for curve, gaussian, colour in zip(found, null, colours, strict=True):
             ax.plot(found.time, curve, color=colour, lw=1.8, zorder=3)
             ax.plot(found.time, gaussian, **{**FREE, "color": colour, "zorder": 2})
-        if k == 0:
-            ax.plot([], [], color=LIGHT.muted, lw=1.8, label="networks")
-            ax.plot([], [], **{**FREE, "color": LIGHT.muted}, label="layers and silent units alone")
+    axes[0].plot([], [], color=LIGHT.muted, lw=1.8, label="networks")
+    axes[0].plot([], [], **{**FREE, "color": LIGHT.muted}, label="layers and silent units alone")
     style.legend(fig, axes[0], 2, "outside upper left")
     _finish(axes, "x")
-    for ax, phase in zip(axes, phases, strict=True):
-        one = shown(data, phase)
-        names, colours = [_number(v) for v in one.temperature.values], _colours(one.temperature.values, "temperature")
+    for ax, one in zip(axes, both[0], strict=True):
         ax.autoscale_view()
-        _name_curves(ax, one.time.values, one.values, names, colours, prefix="$T$ = ", height=1.2)
+        _name_curves(ax, one.drop_vars("phase"), "temperature", "time", height=1.2)
     _in_panels(dict(zip(phases, axes, strict=True)), words)
-    return fig
 
 
 @pictured
@@ -489,7 +457,7 @@ def motilities(
     others: bool = False,
     words: Sequence[tuple[str, float, float, str]] = (),
     fig: Figure,
-) -> Figure:
+) -> None:
     """The histogram of log₁₀|Δw| at the lowest temperature of each phase, and that of Gaussian layers; a panel a phase.
 
     Both are over ``phase``, ``temperature`` and ``bin``; ``others``: other temperatures, too, as lines; ``words``:
@@ -518,7 +486,6 @@ def motilities(
     style.legend(fig, axes[0], 1, "outside upper left")
     _finish(axes, "")
     _in_panels(dict(zip(shown, axes, strict=True)), words)
-    return fig
 
 
 # --- transitions ------------------------------------------------------------------------------------------------------
@@ -530,26 +497,18 @@ def losses_by_size(data: xr.DataArray, theory: xr.DataArray, *, ax: Axes) -> Non
     labels = theory.labels.values.tolist()
     for name, colour in zip(labels, style.categories(len(labels)), strict=True):
         single, typical = data.sel(labels=name).transpose("seed", ...), theory.sel(labels=name).dropna("ratio")
-        for one in single.values:
+        for one in single:
             ax.plot(data.ratio, one, "o", color=colour, mfc="none", mew=1.0, ms=4.5, alpha=0.75)
         ax.plot(typical.ratio, typical, color=colour, lw=2.6, zorder=3)
-    ax.set(xlabel="weights per sample $N/P_D$", ylabel=LOSS)
-    _finish([ax], "y")
-    for name, colour in zip(labels, style.categories(len(labels)), strict=True):
-        typical = theory.sel(labels=name).dropna("ratio")
         if len(labels) > 1:
             at = float(typical.ratio[-1])
-            _say(
-                ax,
-                at - 0.15,
-                float(typical[-1]) * 30,
-                name,
-                colour,
-                ha="right" if at == float(theory.ratio[-1]) else "left",
-            )
+            side = "right" if at == float(theory.ratio[-1]) else "left"
+            _say(ax, at - 0.15, float(typical[-1]) * 30, name, colour, ha=side)
+    ax.set(xlabel="weights per sample $N/P_D$", ylabel=LOSS)
+    _finish([ax], "y")
     ax.plot([], [], "o", color=LIGHT.muted, mfc="none", ms=4.5, label="a network")
     ax.plot([], [], color=LIGHT.muted, lw=2.6, label="geometric mean")
-    ax.legend(loc="lower left")
+    style.legend(ax.get_figure(), ax, 2)
 
 
 @pictured
@@ -573,21 +532,19 @@ def losses_by_decay(data: xr.DataArray, *, log: str = "", paper: float | None = 
         _say(ax, paper * 1.04, low + 0.04 * (0.5 - low), r"the paper's $\lambda$", LIGHT.muted, ha="left")
     ax.plot([], [], color="#8b95a1", lw=1.2, label="single networks")
     ax.plot([], [], color=style.categories(1)[0], lw=3, label="mean of all")
-    ax.legend(loc="lower right" if not log else "center left")
+    style.legend(ax.get_figure(), ax, 2)
 
 
 @pictured
-def losses_of_plane(data: xr.DataArray, *, limit: float | None = None, fig: Figure) -> Figure:
+def losses_of_plane(data: xr.DataArray, *, limit: float | None = None, fig: Figure) -> None:
     """Typical final losses over ``regularisation``, one curve for each ``ratio`` of weights to samples.
 
     What lies below ``limit`` is said in words.
     """
     fig.set_size_inches(NARROW, 3.6)
     ax = fig.subplots()
-    data = data.transpose("ratio", "regularisation")
-    ratios = data.ratio.values.tolist()
-    colours = style.sequential_colours(len(ratios))
-    for curve, colour in zip(data.values, colours, strict=True):
+    data, colours = data.transpose("ratio", "regularisation"), style.sequential_colours(data.sizes["ratio"])
+    for curve, colour in zip(data, colours, strict=True):
         ax.plot(data.regularisation, curve, "o-", color=colour, lw=1.7, ms=5)
     ax.axhline(0.5, **FREE)
     ax.set(xlabel=r"weight decay $\lambda$", ylabel=LOSS)
@@ -596,19 +553,14 @@ def losses_of_plane(data: xr.DataArray, *, limit: float | None = None, fig: Figu
     ax.set_xticks([v for v in ax.get_xticks() if v >= 0])
     _say(ax, 0.03, 0.5, "the origin: ½")
     at = ax.transLimits.transform(ax.transScale.transform([(0.0, float(v)) for v in data.isel(regularisation=0)]))[:, 1]
-    for ratio, y, colour in zip(ratios, spread_labels(at.clip(min=0.04), 0.062), colours, strict=True):
+    beside: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "va": "center"}
+    beside |= {"fontsize": SMALL, "annotation_clip": False}
+    for ratio, y, colour in zip(data.ratio.values, spread_labels(at.clip(min=0.04), 0.062), colours, strict=True):
         colour = style.legible(colour, ratio=4.5)
-        ax.annotate(
-            f"{ratio:.2g}", (0.0, y), xycoords=("data", "axes fraction"), xytext=(-9, 0), textcoords="offset points",
-            ha="right", va="center", fontsize=SMALL, color=colour, annotation_clip=False,
-        )  # fmt: skip
+        ax.annotate(f"{ratio:.2g}", (0.0, y), xytext=(-9, 0), ha="right", color=colour, **beside)
         if limit and (least := float(data.sel(ratio=ratio)[0])) < limit:
             _say(ax, 0.005, 1.25 * limit, f"without decay {_number(float(f'{least:.0e}'))}", colour, ha="left")
-    ax.annotate(
-        "weights per\nsample $N/P_D$:", (0.0, 1.0), xycoords=("data", "axes fraction"), xytext=(-9, 22),
-        textcoords="offset points", ha="center", va="center", fontsize=SMALL, annotation_clip=False,
-    )  # fmt: skip
-    return fig
+    ax.annotate("weights per\nsample $N/P_D$:", (0.0, 1.0), xytext=(-9, 22), ha="center", **beside)
 
 
 # --- landscape --------------------------------------------------------------------------------------------------------
@@ -623,7 +575,7 @@ def planes(
     limits: tuple[float, float],
     says: Mapping[str, str] | None = None,
     fig: Figure,
-) -> Figure:
+) -> None:
     """:func:`~.planes.slices` over ``u`` and ``v`` by system, narrow, each with its unit and what it ``says``."""
     label = style.wrapped(style.axis_label(data), 1, NARROW)
     slices(data, x="u", y="v", panel="system", columns=2, scale=scale, marks=marks, limits=limits, label=label, fig=fig)
@@ -635,28 +587,29 @@ def planes(
         ax.set_title(f"{system}{what}\n(in {unit})", loc="left", fontsize=SMALL)
     bar.xaxis.set_major_formatter(lambda v, _: _number(v))
     bar.tick_params(labelsize=style.TEXT)
-    return fig
+
+
+def _name_systems(ax: Axes, data: xr.DataArray, **places: tuple[float, float]) -> None:
+    """Names of those systems that are there."""
+    for system, place in places.items():
+        if system in data.system.values:
+            _say(ax, *place, system, COLOURS[system])
 
 
 @pictured
 def paths(data: xr.DataArray, *, ax: Axes) -> None:
     """Loss, as a share of what was gained, over ``place``: straight paths solid, relaxed ones dashed."""
     for system in data.system.values.tolist():
-        for path in data.path.values.tolist():
-            one = data.sel(system=system, path=path)
-            dashes = style.DASHES if path == "relaxed" else "-"
+        for one in data.sel(system=system).transpose("path", "place"):
+            dashes = style.DASHES if one.path == "relaxed" else "-"
             ax.plot(one.place, one, color=COLOURS[system], lw=2, ls=dashes)
     ax.axhline(1, color=LIGHT.muted, lw=1.1, zorder=1)
     ax.set(xlabel="place on the path", ylabel="loss (share of gained)", ylim=(-0.05, 1.95))
     _finish([ax], "")
     ax.set_xticks([0, 0.5, 1], ["one network", "half-way", "the other"])
-    for system, at in {
-        "regularised": (0.5, 0.86),
-        "underparameterised": (0.8, 1.62),
-        "overparameterised": (0.26, 1.5),
-    }.items():
-        if system in data.system.values:
-            _say(ax, *at, system, COLOURS[system])
+    _name_systems(
+        ax, data, regularised=(0.5, 0.86), underparameterised=(0.8, 1.62), overparameterised=(0.26, 1.5),
+    )  # fmt: skip
     _say(ax, 0.03, 1.06, "untrained", LIGHT.muted, ha="left", va="bottom")
     _say(ax, 0.5, 0.3, "relaxed paths")
 
@@ -666,18 +619,14 @@ def descents(data: xr.DataArray, *, floor: float, ax: Axes) -> None:
     """Distance gone in a descent over the ``calls`` of energy and gradient, by system; what is below ``floor`` points
     down from it."""
     for system in data.system.values.tolist():
-        one = data.sel(system=system)
-        seen = one.values > floor
-        ax.plot(one.calls, one.clip(min=floor), "-", color=COLOURS[system], lw=1.7)
-        ax.plot(one.calls[seen], one[seen], "o", color=COLOURS[system], ms=5)
-        ax.plot(
-            one.calls[~seen], np.full(int((~seen).sum()), floor), "v", color=COLOURS[system], mfc=LIGHT.background, ms=7
-        )
+        one, colour = data.sel(system=system).clip(min=floor), COLOURS[system]
+        low = one == floor
+        ax.plot(one.calls, one, "-", color=colour, lw=1.7)
+        ax.plot(one.calls[~low], one[~low], "o", color=colour, ms=5)
+        ax.plot(one.calls[low], one[low], "v", color=colour, mfc=LIGHT.background, ms=7)
     ax.set(xlabel="evaluations of energy and gradient", ylabel=r"distance ($\sigma_{AA}$, or $\sigma$ of weights)")
     _finish([ax], "xy")
-    for system, at in {
-        "glass": (60, 0.16), "underparameterised": (900, 0.3), "regularised": (1500, 0.0032),
-        "overparameterised": (500, 1.6e-4),
-    }.items():  # fmt: skip
-        if system in data.system.values:
-            _say(ax, *at, system, COLOURS[system])
+    _name_systems(
+        ax, data, glass=(60, 0.16), underparameterised=(900, 0.3), regularised=(1500, 0.0032),
+        overparameterised=(500, 1.6e-4),
+    )  # fmt: skip

@@ -33,7 +33,7 @@ def heat(
     boundary: tuple[Any, Any] | None = None,
     boundary_label: str = "",
     fig: Figure,
-) -> Figure:
+) -> None:
     """Shaded values over two parameters, oriented as phase diagrams are; few cells also have their number.
 
     All numbers have the same decimals, which give the largest two digits.
@@ -63,12 +63,8 @@ def heat(
     norm = Normalize(*(limits or (float(finite.min()), float(finite.max()))))
     mesh = ax.pcolormesh(*along, values.values.T, cmap=style.SEQUENTIAL, norm=norm, shading="nearest", rasterized=True)
     colorbar(mesh, ax, label or axis_label(values), pad=0.015)
-    ax.set(
-        xlim=ax.get_xlim(),
-        ylim=ax.get_ylim(),
-        xlabel=x_label or axis_label(values[x]),
-        ylabel=y_label or axis_label(values[y]),
-    )
+    ax.set(xlim=ax.get_xlim(), ylim=ax.get_ylim())
+    ax.set(xlabel=x_label or axis_label(values[x]), ylabel=y_label or axis_label(values[y]))
     if few:
         decimals = max(0, 1 - int(np.floor(np.log10(abs(finite).max() or 1.0))))
         for i, j in np.argwhere(np.isfinite(values.values)):
@@ -86,7 +82,6 @@ def heat(
     for axis, at, dim in zip((ax.xaxis, ax.yaxis), along, (x, y), strict=True):
         if len(at) <= FEW:
             axis.set_ticks(at, [style.format_number(v) for v in values[dim].values])
-    return fig
 
 
 def slices(
@@ -101,7 +96,7 @@ def slices(
     marks: xr.DataArray | None = None,
     columns: int = 3,
     fig: Figure,
-) -> Figure:
+) -> None:
     """Planes of values on one logarithmic shading, a contour every factor of ten, one panel per value of ``panel``.
 
     values : DataArray, dims (panel, x, y)
@@ -142,7 +137,6 @@ def slices(
             axis.set_major_formatter(lambda v, _: style.format_number(v))
     bar = colorbar(mesh, axes, label or axis_label(values), location="bottom", pad=0.02, aspect=40, extend="both")
     bar.ax.xaxis.set_major_formatter(lambda v, _: style.format_number(v))
-    return fig
 
 
 HALF = 0.47
@@ -157,7 +151,7 @@ def images(
     panel: str | None = None,
     x_label: str | None = "layer $\\ell$",
     fig: Figure,
-) -> Figure:
+) -> None:
     """Images side by side along ``x`` and below one another along ``y``, dark for small numbers and light for large.
 
     Every column of a panel has a grey scale of its own, from its smallest to its largest number: images of one column
@@ -190,4 +184,3 @@ def images(
         ax.set_yticks(range(down), [style.format_number(name) for name in maps[y].values])
         ax.tick_params(length=0)
         ax.spines[:].set_visible(False)
-    return fig

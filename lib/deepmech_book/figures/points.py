@@ -50,7 +50,7 @@ def scatter(
     rank: Estimate | None = None,
     rank_label: str = "",
     fig: Figure,
-) -> Figure:
+) -> None:
     """Points (x, y) of equally labelled arrays, optionally coloured by a third, with their rank correlation in words.
 
     x, y, colour : DataArray
@@ -80,7 +80,6 @@ def scatter(
         ax.set_title(f"{rank_label}rank correlation {rank}", fontsize=style.SMALL)
     ax.set(xlabel=axis_label(x), ylabel=axis_label(y))
     ax.grid()
-    return fig
 
 
 def dots(
@@ -92,7 +91,7 @@ def dots(
     interval: tuple[xr.DataArray, xr.DataArray] | None = None,
     level: float | None = None,
     fig: Figure,
-) -> Figure:
+) -> None:
     """One row per label along ``row``, from top to bottom, one dot in it per label along ``by``.
 
     The picture is narrow, and long labels take two lines, so that a phone shows the dots beside them.
@@ -131,7 +130,6 @@ def dots(
     ax.grid(axis="x")
     if by:
         legend(fig, ax, columns, "outside upper center")
-    return fig
 
 
 def clouds(
@@ -147,7 +145,7 @@ def clouds(
     title: str = "{}",
     columns: int = 2,
     fig: Figure,
-) -> Figure:
+) -> None:
     """Points coloured by group in the plane of two coordinates, one panel per value of ``panel``, equal scales.
 
     points : DataArray, dims (panel, point, axes)
@@ -178,4 +176,3 @@ def clouds(
         ax.set_aspect("equal", adjustable="datalim")
         ax.grid()
     legend(fig, drawn[0])
-    return fig

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from matplotlib.patches import Circle, FancyArrowPatch, Rectangle
 
 from deepmech.plots import style
 from deepmech.plots.phase_diagram import (
+    INK,
     STRAIGHT,
     cells_of,
     colorbar,
@@ -28,7 +30,7 @@ from deepmech.plots.style import AXES, LIGHT, axis_label, panels, sort_axes, tra
 __all__ = ["analogy", "folding_ruler", "friction_law", "network_diagram", "phases"]
 
 
-def analogy(*, fig: Figure) -> Figure:
+def analogy(*, fig: Figure) -> None:
     """A deep network above the spring–block chain that stands for it (Shi et al. 2024, Fig. 2, drawn anew).
 
     Layer ℓ stands over block ℓ, the weights between two layers over a spring.
@@ -54,25 +56,20 @@ def analogy(*, fig: Figure) -> Figure:
     for ell in range(1, hidden + 1):
         shake: dict[str, Any] = {"arrowstyle": "<|-|>", "mutation_scale": 9, "color": green, "lw": 1.4}
         ax.add_patch(FancyArrowPatch((ell - 0.3, 0.44), (ell + 0.3, 0.44), **shake))
-    return fig
 
 
 def _network(ax: Axes, hidden: int, colour: str) -> None:
     rows = np.linspace(1.15, 2.75, 4)
-    for ell in range(hidden + 1):
-        for a in rows:
-            for b in rows:
-                ax.plot([ell, ell + 1], [a, b], color=LIGHT.faint, lw=0.8, zorder=1)
-    for ell in range(hidden + 2):
-        end = ell in (0, hidden + 1)
-        for a in rows:
-            ax.add_patch(
-                Circle((ell, a), 0.13, facecolor=LIGHT.background if end else colour, edgecolor=colour, lw=1.5)
-            )
+    for ell, a, b in product(range(hidden + 1), rows, rows):
+        ax.plot([ell, ell + 1], [a, b], color=LIGHT.faint, lw=0.8, zorder=1)
+    for ell, a in product(range(hidden + 2), rows):
+        face = LIGHT.background if ell in (0, hidden + 1) else colour
+        ax.add_patch(Circle((ell, a), 0.13, facecolor=face, edgecolor=colour, lw=1.5))
 
 
 def _chain(ax: Axes, hidden: int, colour: str, spring: str) -> None:
     ground, half = -0.32, 0.2
+    centred: dict[str, Any] = {"ha": "center", "va": "center"}
     ax.plot([-0.15, hidden + 1.2], [ground, ground], color=LIGHT.muted, lw=1.2)
     for at in np.arange(-0.1, hidden + 1.2, 0.16):
         ax.plot([at, at - 0.1], [ground, ground - 0.12], color=LIGHT.muted, lw=0.8)
@@ -84,24 +81,17 @@ def _chain(ax: Axes, hidden: int, colour: str, spring: str) -> None:
         ax.plot(start + (stop - start) * turns, swing - 0.1, color=spring, lw=1.6)
     for ell in range(1, hidden + 1):
         ax.add_patch(Rectangle((ell - half, ground), 2 * half, 0.5, facecolor=colour, lw=0, zorder=3))
-        ax.text(
-            ell,
-            ground + 0.24,
-            f"$x_{{{ell}}}$",
-            color=str(style.text_colour([colour])[0]),
-            ha="center",
-            va="center",
-            zorder=4,
-        )
-    ax.text(0.0, ground - 0.33, "$x_0$", ha="center", va="center")
-    ax.text(hidden + 1, ground - 0.33, f"$x_{{{hidden + 1}}} = y$", ha="center", va="center")
+        ink = str(style.text_colour([colour])[0])
+        ax.text(ell, ground + 0.24, f"$x_{{{ell}}}$", color=ink, zorder=4, **centred)
+    ax.text(0.0, ground - 0.33, "$x_0$", **centred)
+    ax.text(hidden + 1, ground - 0.33, f"$x_{{{hidden + 1}}} = y$", **centred)
     ax.add_patch(Circle((hidden + 1, -0.1), 0.07, facecolor=LIGHT.text, lw=0, zorder=3))
     pull: dict[str, Any] = {"arrowstyle": "-|>", "mutation_scale": 18, "color": LIGHT.text, "lw": 2.2}
     ax.add_patch(FancyArrowPatch((hidden + 1, -0.1), (hidden + 1.7, -0.1), shrinkA=0, **pull))
-    ax.text(hidden + 1.45, 0.2, "$F$", ha="center", va="center")
+    ax.text(hidden + 1.45, 0.2, "$F$", **centred)
 
 
-def friction_law(friction_right: float, friction_left: float, *, fig: Figure) -> Figure:
+def friction_law(friction_right: float, friction_left: float, *, fig: Figure) -> None:
     """The response σ(z) of a block to a force z under asymmetric friction (Shi et al. 2024, Eq. 6 and Fig. 5c).
 
     Zero between −``friction_left`` and ``friction_right``; beyond, the force less the friction.
@@ -134,14 +124,13 @@ def friction_law(friction_right: float, friction_left: float, *, fig: Figure) ->
     at, side = (-friction_left / 2, 1) if friction_left >= friction_right else (friction_right / 2, -1)
     ax.text(at, 0.09 * side * high, "stuck", ha="center", va="center")
     ax.text(0.69, 0.95, "no friction", color=LIGHT.muted, transform=ax.transAxes, ha="right", va="top")
-    return fig
 
 
 DROP = 0.62
 """Distance from one drawn moment to the next below it, in lengths of a straight pair."""
 
 
-def folding_ruler(position: xr.DataArray, *, fig: Figure) -> Figure:
+def folding_ruler(position: xr.DataArray, *, fig: Figure) -> None:
     """Shapes of a ruler from first (top) to last moment (bottom, in colour), pinned at the left, pulled at the right.
 
     ``position`` of the joints on the line of the pull, over pull, frame and node, is in units of a straight pair of
@@ -157,7 +146,6 @@ def folding_ruler(position: xr.DataArray, *, fig: Figure) -> Figure:
         ax.axis("off")
         for k, x in enumerate(shapes.values):
             _shape(ax, x, -DROP * k, last=k == len(shapes) - 1)
-    return fig
 
 
 def _shape(ax: Axes, x: np.ndarray, base: float, *, last: bool) -> None:
@@ -186,7 +174,7 @@ def phases(
     line_label: str = "",
     stacked: bool = False,
     fig: Figure,
-) -> Figure:
+) -> None:
     """Phase diagrams side by side, by title, as :func:`phase_diagram` draws them, on one scale of what shades them.
 
     Each has ``load_curve`` (x, y, layer), ``curvature`` (x, y) and ``shade``. Names of phases stand at fractions of the
@@ -217,6 +205,8 @@ def phases(
         ax.set(xlabel=axis_label(load[load.dims[0]]), ylabel="" if alike and i % columns else axis_label(row))
         if names is None:
             name_phases(ax, bend.values, cell)
+        if shade == "accuracy":
+            _frame_best(ax, shaded.values)
         for name, place in (names or {}).items():
             write_on_cells(ax, place, name, transform=ax.transAxes)
     colorbar(shading, axes, label, location="bottom", pad=0.02, aspect=40)
@@ -224,15 +214,24 @@ def phases(
         words = textwrap.fill(line_label, 44) if stacked else line_label
         key = Line2D([], [], color=LIGHT.text, lw=width, label=words)
         fig.legend(handles=[key], loc="outside upper left")
-    return fig
 
 
-def network_diagram(means: xr.Dataset, *, line_label: str = STRAIGHT, stacked: bool = False, fig: Figure) -> Figure:
+def network_diagram(means: xr.Dataset, *, line_label: str = STRAIGHT, stacked: bool = False, fig: Figure) -> None:
     """Load curves of networks over negative slope and one kind of noise, shaded by accuracy and by curvature."""
-    return phase_diagram(
-        means["load_curve"], layer="layer", x=noise_of(means), y="slope", shade=100 * means["accuracy"],
-        shade_label="test accuracy (%)", curvature=means["curvature"], line_label=line_label, stacked=stacked, fig=fig,
+    x, accuracy = noise_of(means), 100 * means["accuracy"]
+    phase_diagram(
+        means["load_curve"], layer="layer", x=x, y="slope", shade=accuracy, shade_label="test accuracy (%)",
+        curvature=means["curvature"], line_label=line_label, stacked=stacked, fig=fig,
     )  # fmt: skip
+    _frame_best(fig.axes[0], sort_axes("network diagram", accuracy, x, "slope").values)
+
+
+def _frame_best(ax: Axes, accuracy: np.ndarray) -> None:
+    """A frame around the most accurate cell, with its accuracy beside it."""
+    i, j = np.unravel_index(np.nanargmax(accuracy), accuracy.shape)
+    ax.add_patch(Rectangle((i - 0.5, j - 0.5), 1, 1, fill=False, ec=INK, lw=2.6, gid="best", zorder=5))
+    beside = -0.8 if j else 0.8
+    write_on_cells(ax, (np.clip(i, 0.7, len(accuracy) - 1.7), j + beside), f"{accuracy[i, j]:.1f} %", zorder=6)
 
 
 def noise_of(means: xr.Dataset) -> str:

@@ -4,7 +4,7 @@ import inspect
 from dataclasses import dataclass, replace
 
 from deepmech_book.claims.display import short
-from deepmech_book.claims.functions import ClaimFunction, judged
+from deepmech_book.claims.functions import ClaimFunction, Measurement, judged
 from deepmech_book.glass import phases
 
 
@@ -14,12 +14,16 @@ class ClaimOnWalks(ClaimFunction):
 
     Its first argument are walks of a phase, or by phase. ``function`` measures walks from their first wait on, without
     these words. ``early``: a figure for which the paper waits less than any record here, so that the first wait counts.
+    ``lossless``: of networks without loss, which may be missing.
     """
 
     early: bool = False
+    lossless: bool = False
 
     def __call__(self, *runs, **named):
         walked, *others = inspect.signature(self.function).bind(*runs, **named).args
+        if self.lossless and "overparameterised" not in walked:
+            return Measurement(not_testable=phases.NONE_FITS)
         late = after_paper_wait(walked)
         counted = walked if late is None or self.early else late
         words = f"Clock started after t_w = {_first_waits(counted)} steps"
@@ -40,9 +44,9 @@ def _first_waits(walked):
     return " or ".join(sorted(waits, reverse=True))
 
 
-def measures_walks(*ids, early=False):
+def measures_walks(*ids, **how):
     """As :func:`deepmech_book.claims.functions.measures`, of a claim on walks (:class:`ClaimOnWalks`)."""
-    return lambda function: ClaimOnWalks(ids, function, early)
+    return lambda function: ClaimOnWalks(ids, function, **how)
 
 
 def after_paper_wait(walked):

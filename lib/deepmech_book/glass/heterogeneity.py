@@ -201,9 +201,7 @@ def of_phases(runs, number, told):
 
 
 def without_loss(runs, number):
-    """A number of the networks without loss, and its words, where there are such networks."""
-    if "overparameterised" not in runs:
-        return Measurement(not_testable=phases.NONE_FITS)
+    """A number of the networks without loss, and its words."""
     found, words = number(runs["overparameterised"])
     return Measurement(found, detail=origins({"overparameterised": runs["overparameterised"]}, words))
 
@@ -214,7 +212,7 @@ def cold_is_not(runs):
     return of_phases(runs, far_from_gaussian, lambda one, words: words)
 
 
-@measures_walks("C.7.overparameterised.cold_is_not")
+@measures_walks("C.7.overparameterised.cold_is_not", lossless=True)
 def large_cold_is_not(runs):
     """As :func:`cold_is_not`, of networks without loss."""
     return without_loss(runs, far_from_gaussian)
@@ -226,7 +224,7 @@ def bimodal(runs):
     return of_phases(runs, two_modes, lambda one, words: f"{one}, null {one.null:.2f}; {words}")
 
 
-@measures_walks("C.7.overparameterised.bimodal")
+@measures_walks("C.7.overparameterised.bimodal", lossless=True)
 def large_bimodal(runs):
     """As :func:`bimodal`, of networks without loss."""
     return without_loss(runs, two_modes)

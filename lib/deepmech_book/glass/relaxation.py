@@ -150,11 +150,9 @@ def cold_flat(runs):
     return Measurement(found, expected=1.0, null=free, detail=origins({"regularised": runs["regularised"]}, best))
 
 
-@measures_walks("C.3.never_flat")
+@measures_walks("C.3.never_flat", lossless=True)
 def never_flat(runs):
     """The power of T that τ₉₀ follows at all temperatures, without loss; the null: networks with some."""
-    if "overparameterised" not in runs:
-        return Measurement(not_testable=phases.NONE_FITS)
     large, small = (
         regimes.power_of_temperature(regimes.select_crossed(phases.times(runs[p])))
         for p in ("overparameterised", "underparameterised")

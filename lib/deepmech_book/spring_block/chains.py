@@ -81,4 +81,5 @@ def means(run):
         "shade": said(mean["elastic_energy"], "elastic energy", "force × length"),
         "curvature": curvature(run["load_curve"], dim="block").mean("run"),
         "y": "friction_right",
+        "names": ("lazy", "over-noisy"),
     }

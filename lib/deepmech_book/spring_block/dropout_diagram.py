@@ -3,6 +3,7 @@
 from deepmech.metrics.curvature import curvature
 from deepmech_book.claims.functions import Measurement, measures
 from deepmech_book.claims.nulls import beside_others
+from deepmech_book.spring_block import summaries
 from deepmech_book.spring_block.words import SEPARATION, said
 
 # --- pictures
@@ -29,6 +30,23 @@ def cells(networks):
     bend = said(means["curvature"], "signed curvature")
     percent = said(100 * means["accuracy"].transpose(*bend.dims), "test accuracy", "%")
     return bend, percent, means["slope"].broadcast_like(bend).transpose(*bend.dims)
+
+
+ROWS = {
+    "rank correlation of accuracy with |curvature|": "whole plane: bend",
+    "the same, with the distance from the noise best in other rows": "whole plane: distance from best dropout",
+    "within rows: with |curvature|": "within rows: bend",
+    "within rows: with that distance": "within rows: distance from best dropout",
+    "highest accuracy": "highest accuracy",
+    "its cell": "its cell",
+    "its curvature": "its curvature",
+    "best bent minus best straight cell, percentage points": "best bent minus best straight, points",
+}
+
+
+def table(made):
+    """Bend and rival, the best cell, and what bent cells gain, of diagrams by title."""
+    return summaries.table(made).loc[list(ROWS)].rename(ROWS)
 
 
 # --- claims

@@ -12,11 +12,25 @@ from deepmech.metrics.curvature import curvature, steps
 from deepmech_book.claims.functions import Measurement, measures
 from deepmech_book.claims.nulls import beside_others
 from deepmech_book.spring_block.chains import mean_step
-from deepmech_book.spring_block.words import said
+from deepmech_book.spring_block.words import SEPARATION, said
 from deepmech_book.sweeps.spring_block.networks import PANELS
 from deepmech_book.sweeps.spring_block.noise_by_layer import KINDS, STRENGTHS
 
 # --- pictures and numbers of noise by layer
+
+TRAININGS = {
+    "small steps": "steps of 0.001",
+    "large steps, as printed": "steps of 0.01: the same",
+    "dropout": "dropout 10 %",
+    "large steps": "steps of 10",
+}
+"""How networks of Fig. 5(a) were trained, by the names in the results."""
+
+
+def by_training(made):
+    """Load curves, mean over seeds, by what each training was."""
+    load = made["load_curve"].mean("seed").sel(training=list(TRAININGS))
+    return said(load.assign_coords(training=list(TRAININGS.values())), SEPARATION)
 
 
 def by_panel(relative):

@@ -50,6 +50,13 @@ def gains(diagrams, fresh):
     return stack(found, "diagram").map(lambda a: said(a, "bent minus straight", "points"))
 
 
+def by_winner(gains):
+    """The same, told apart by which cell is better."""
+    sides = {"straight wins": gains.high < 0, "bent wins": gains.low > 0, "open": ~((gains.high < 0) | (gains.low > 0))}
+    better = xr.concat(sides.values(), xr.Variable("better", list(sides)))
+    return gains.map(lambda a: said(a.where(better), "← straight better · bent better →", "points"))
+
+
 def tops(diagrams):
     """Of each diagram, the curvature from which accuracy falls, and that of the most accurate cell."""
     numbers = {
@@ -72,9 +79,11 @@ RIVALS = {
     "training loss, within rows": lambda one: one.falls("loss", in_rows=True),
     "training accuracy": lambda one: one.falls("accuracy_train"),
     "training accuracy, within rows": lambda one: one.falls("accuracy_train", in_rows=True),
-    "distance from the best noise": lambda one: one.falls(),
-    "that distance, within rows": lambda one: one.falls(in_rows=True),
+    "best noise": lambda one: one.falls(),
+    "best noise, within rows": lambda one: one.falls(in_rows=True),
 }
+SIGNS = {"yes": ("✓", "#4a90d980"), "no": ("✗", "#d9483b80"), "?": ("?", "#88888830")}
+"""Sign and ground of a cell by whether the bend is better than the rival; grounds shine through to the page's."""
 
 
 def against_rivals(made):
@@ -82,8 +91,16 @@ def against_rivals(made):
     rows = {}
     for title, one in made.items():
         found = {kind: number(NetworkDiagram(one)) for kind, number in RIVALS.items()}
-        rows[title.replace("_", " ")] = {k: f"{is_better(f)} ({two_decimals(f.null)})" for k, f in found.items()}
-    return pd.DataFrame(rows).T.rename_axis(columns="better than the")
+        rows[title.replace("_", " ")] = {kind: _cell(one) for kind, one in found.items()}
+    table = pd.DataFrame(rows).T
+    table.columns = pd.MultiIndex.from_product([dict.fromkeys(k.split(",")[0] for k in RIVALS), ["plane", "rows"]])
+    return table.rename_axis(columns=["better than", "over the"]).to_html(escape=False)
+
+
+def _cell(found):
+    sign, ground = SIGNS[is_better(found)]
+    numbers = f"bend {two_decimals(found.value)}, rival {two_decimals(found.null)}"
+    return f'<span title="{numbers}" style="display:block;text-align:center;background:{ground}">{sign}</span>'
 
 
 def best_cells_in_print(panels):

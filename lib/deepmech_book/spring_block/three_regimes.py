@@ -11,10 +11,14 @@ import pandas as pd
 import xarray as xr
 
 from deepmech.core.labels import over
+from deepmech.plots.style import DASHES, LIGHT, legend, panels, sequential_colours
 from deepmech.simulators.spring_block import Chain, averaged, simulate
 from deepmech_book.claims.functions import Measurement, measures
 from deepmech_book.claims.nulls import beside
+from deepmech_book.figures.axes import end_labels
+from deepmech_book.figures.picture import pictured
 from deepmech_book.spring_block.chains import REGIMES
+from deepmech_book.spring_block.words import SEPARATION
 
 TITLES = ["(b) lazy", "(c) balanced", "(d) over-noisy"]
 CHAINS = {
@@ -63,7 +67,7 @@ def fitted_chains(load, seen=2 / 3, n_rates=40):
 
 
 def relaxed(load, seen=2 / 3):
-    """``r2`` at epochs not seen of the rival, an exponential relaxation that knows no chain.
+    """The rival, an exponential relaxation that knows no chain, and its ``r2`` at epochs not seen.
 
     Layer ℓ goes from its start to its end in a time that all share; ends are a parabola over ℓ and ways to go a
     straight line. That is six numbers, as many as the chain has with its scale, its shift and its rate.
@@ -81,7 +85,8 @@ def relaxed(load, seen=2 / 3):
         better = left < best
         best[better], curves[better] = left[better], model[better]
     like = load.isel(layer=0, at_epoch=0, drop=True)
-    return xr.Dataset({"r2": like.copy(data=_explained(curves, measured, ~fitted).reshape(like.shape))})
+    r2 = like.copy(data=_explained(curves, measured, ~fitted).reshape(like.shape))
+    return xr.Dataset({"load_curve": load.copy(data=curves.reshape(load.shape)), "r2": r2})
 
 
 def table(fit, rival):
@@ -95,7 +100,32 @@ def table(fit, rival):
         "time": "chain's time at the last epoch",
     }
     medians = fit[["r2", *NUMBERS]].assign(rival=rival["r2"]).median("seed").to_dataframe()
-    return medians[list(names)].rename(columns=names).round(3).T
+    ends = {name: (min(tried), max(tried)) for name, tried in {**CHAINS, "time": (1.0, LONGEST)}.items()}
+    told = {name: [f"{v:.3g}{'*' * (v in ends.get(name, ()))}" for v in medians[name]] for name in names}
+    return pd.DataFrame(told, medians.index).rename(columns=names).T
+
+
+@pictured
+def followed(network, fit, rival, *, layers=(1, 4, 7), seen=2 / 3, fig):
+    """Data separation of networks (dots), fitted chains (solid) and the rival (dashed), a panel a regime."""
+    fig.set_figheight(3.4)
+    epoch, regimes = network["at_epoch"].values, network["regime"].values.tolist()
+    scores = [[float(one["r2"].sel(regime=regime)) for one in (fit, rival)] for regime in regimes]
+    titles = [f"{name}\n$R^2$ {a:.2f}, formula {b:.2f}" for name, (a, b) in zip(regimes, scores, strict=True)]
+    axes = panels(fig, titles, 3, "epoch", SEPARATION, sharey=True)
+    kinds = {"network": (network, {"marker": ".", "ls": "", "alpha": 0.6}), "chain": (fit["load_curve"], {"lw": 1.8})}
+    kinds["formula without springs"] = (rival["load_curve"], {"lw": 1.8, "ls": DASHES})
+    for ax, regime in zip(axes, regimes, strict=True):
+        ends = []
+        for layer, colour in zip(layers, sequential_colours(len(layers)), strict=True):
+            for name, (curves, how) in kinds.items():
+                curve, known = curves.sel(regime=regime, layer=layer), layer > layers[0] or ax is not axes[0]
+                ax.plot(epoch, curve, color=colour, label=None if known else name, **how)
+            ends.append((epoch[-1], float(curve[-1]), str(layer), colour))
+        ax.axvline(seen * epoch[-1], color=LIGHT.muted, lw=1.2)
+        ax.set_xlim(0, 1.2 * epoch[-1])
+        end_labels(ax, ends, 2.0, edge=0.82)
+    legend(fig, axes[0])
 
 
 def _relaxing(time, n_layers, epoch):
