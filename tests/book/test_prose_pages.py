@@ -91,8 +91,9 @@ def test_the_optimiser_to_copy_takes_the_steps_of_torch():
 
 
 @pytest.mark.parametrize("name", ["springs", "elastic", "glass", "beyond"])
-def test_a_chapter_opens_with_its_answer_and_says_how_long_its_pages_take(name):
-    assert TEXTS[name].split("\n", 2)[2].startswith("**In short.** ")
+def test_a_chapter_opens_with_its_question_and_its_answer_and_says_how_long_its_pages_take(name):
+    _, question, answer, _ = TEXTS[name].split("\n\n", 3)
+    assert "?" in question and answer.startswith("**In short.** ")
     in_map = {entry["file"]: [page["file"] for page in entry.get("sections", [])]
               for part in Checkout(ROOT).toc["parts"] for entry in part["chapters"]}[name]  # fmt: skip
     assert [page.removesuffix(" ★") for page in rows(TEXTS[name])] == in_map

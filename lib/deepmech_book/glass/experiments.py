@@ -79,10 +79,9 @@ SIZES = {
 }
 """Temperatures, networks, steps and waits of regularised networks with whitened inputs, by number of samples."""
 KINKS = {
-    "regularised": (range(300, 305), {"softplus": 0.0, "waiting": (10_000, 50_000), "longest": 8000}),
-    "underparameterised": (range(300, 305), {"softplus": 0.0, "waiting": (10_000, 50_000), "longest": 3000}),
-    "regularised-smooth": (range(300, 303), {"softplus": 5.0, "waiting": (10_000,), "longest": 8000}),
-    "underparameterised-smooth": (range(300, 303), {"softplus": 5.0, "waiting": (10_000,), "longest": 3000}),
+    phase + kind: (range(310, 322), {"softplus": beta, "waiting": (10_000, 50_000), "longest": longest})
+    for phase, longest in (("regularised", 8000), ("underparameterised", 3000))
+    for kind, beta in (("", 0.0), ("-smooth", 5.0))
 }
 """Walks without noise by phase, of ReLU and smooth: seeds that no walk of the book had when claims were frozen."""
 EXPERIMENTS: dict[str, experiments.Row] = {

@@ -108,49 +108,26 @@ def gradient(runs):
     return Measurement(by_phase(runs, lambda run: np.log(first(run.gradient_norm / run.drift_norm)), np.exp))
 
 
-@measures("C.3.kinks.direction")
-def direction(runs):
-    """Cosine of the way down the gradient with the way that weights then go."""
-    return Measurement(by_phase(runs, lambda run: first(run.cos_way)))
+@measures("C.3.kinks.direction", "C.3.kinks.smooth_direction")
+def direction(runs, cosine):
+    """Cosine of the way down the gradient with the way that weights then go, or of the gradient with their drift."""
+    return Measurement(by_phase(runs, lambda run: first(run[cosine])))
 
 
-@measures("C.3.kinks.smooth_direction")
-def smooth_direction(runs):
-    """Cosine of the gradient at a point with the drift of a look."""
-    return Measurement(by_phase(runs, lambda run: first(run.cos_drift)))
-
-
-@measures("C.3.kinks.instant", "C.3.kinks.smooth_instant")
-def instant(runs):
-    """τ₉₀ foretold from one instant by the walked one, after the first wait."""
-    return Measurement(by_phase(runs, lambda run: foretold(run, "one instant"), np.exp))
-
-
-@measures("C.3.kinks.look")
-def look(runs):
-    """τ₉₀ foretold from a look of a hundred steps by the walked one, after the first wait."""
-    return Measurement(by_phase(runs, lambda run: foretold(run, "first look"), np.exp))
+@measures("C.3.kinks.instant", "C.3.kinks.smooth_instant", "C.3.kinks.look")
+def told(runs, source):
+    """τ₉₀ foretold from one instant, or from a look of a hundred steps, by the walked one, after the first wait."""
+    return Measurement(by_phase(runs, lambda run: foretold(run, source), np.exp))
 
 
 # --- claims: what the kinks hold
 
 
-def held(runs, name):
-    """The share that kinks hold at the first wait, beside that of pairs near zero."""
-    kinks, near = (lambda run, one=one: first(run[name]).sel(set=one, drop=True) for one in ("kinks", "near pairs"))
+@measures("C.3.kinks.span", "C.3.kinks.way")
+def held(runs, share):
+    """Share of the squared gradient, or way, that kinks hold at the first wait; the null: that pairs near zero hold."""
+    kinks, near = (lambda run, one=one: first(run[share]).sel(set=one, drop=True) for one in ("kinks", "near pairs"))
     return paired(runs, kinks, near)
-
-
-@measures("C.3.kinks.span")
-def in_gradient(runs):
-    """Share of the squared gradient at a point in the span of kinks."""
-    return held(runs, "in_gradient")
-
-
-@measures("C.3.kinks.way")
-def in_way(runs):
-    """Share of the squared way to the last record in the span of kinks."""
-    return held(runs, "in_way")
 
 
 @measures("C.3.kinks.grows")
@@ -167,71 +144,46 @@ def grows(runs):
 # --- claims: how walks slow down
 
 
-def size_of_excess(runs, claim):
-    """Size of the log of the excess in the phase that ages, beside that of a rival."""
-    own, rival = (lambda run, one=one: abs(excess(run, one)) for one in RIVALS[claim])
+@measures("C.3.kinks.renewed", "C.3.kinks.ageing")
+def growth(runs, source):
+    """Excess of walked over foretold growth of τ₉₀: the look renewed at each wait, or the first alone along kinks."""
+    return Measurement(by_phase(runs, lambda run: excess(run, source), np.exp))
+
+
+@measures(*RIVALS)
+def better(runs, source, other):
+    """Size of the log of the excess in the phase that ages; the null: that of another forecast."""
+    own, rival = (lambda run, one=one: abs(excess(run, one)) for one in (source, other))
     return paired({AGEING: runs[AGEING]}, own, rival)
 
 
-@measures("C.3.kinks.renewed")
-def renewed(runs):
-    """Excess of walked over foretold growth of τ₉₀ where the look is renewed at each wait."""
-    return Measurement(by_phase(runs, lambda run: excess(run, "renewed look"), np.exp))
+@measures("C.3.kinks.excess", "C.3.kinks.excess_alike")
+def with_kinks(kinked, smooth, source):
+    """Excess over the first look with ReLU, and the same over that of the smooth network of the same seed.
 
-
-@measures("C.3.kinks.ageing")
-def ageing(runs):
-    """Excess of walked over foretold growth, from the first look along kinks with the exact Hessian."""
-    return Measurement(by_phase(runs, lambda run: excess(run, "kinks"), np.exp))
-
-
-@measures("C.3.kinks.renewed_first")
-def renewed_and_first(runs):
-    """Of the renewed look; the null: of the first."""
-    return size_of_excess(runs, "C.3.kinks.renewed_first")
-
-
-@measures("C.3.kinks.renewed_slide")
-def renewed_and_slide(runs):
-    """Of the renewed look; the null: of a renewed slide."""
-    return size_of_excess(runs, "C.3.kinks.renewed_slide")
-
-
-@measures("C.3.kinks.ageing_bowl")
-def ageing_and_bowl(runs):
-    """Along kinks with the Hessian; the null: of the first look's drift and curvature."""
-    return size_of_excess(runs, "C.3.kinks.ageing_bowl")
-
-
-@measures("C.3.kinks.ageing_random")
-def ageing_and_random(runs):
-    """Along kinks with the Hessian; the null: with as many random directions in their place."""
-    return size_of_excess(runs, "C.3.kinks.ageing_random")
-
-
-@measures("C.3.kinks.ageing_near")
-def ageing_and_near(runs):
-    """Along kinks with the Hessian; the null: with directions of pairs near zero in their place."""
-    return size_of_excess(runs, "C.3.kinks.ageing_near")
+    ``source`` is the parabola for ReLU: with Gauss-Newton's curvature, or the exact Hessian, as of smooth networks.
+    """
+    own, without = excess(kinked[AGEING], source), excess(smooth[AGEING], "first look")
+    both = {"with ReLU": own, "with ReLU over smooth": own - without}
+    each = {name: estimate(one, "seed", "symmetric").map(np.exp) for name, one in both.items()}
+    return Measurement(stack(each, "excess"))
 
 
 # --- tables
 
 
-def of_times(runs):
-    """τ₉₀ foretold by walked one, after the first wait, the excess of growth, and squared displacement; all kinds."""
-    rows = {}
-    for phase, run in runs.items():
-        for source in run.source.values[1:]:
-            if not np.isfinite(run.overlap.sel(source=source)).any():
-                continue
-            end = first(run.msd).isel(time=-1, drop=True)
-            moved = np.log(end.sel(source=source, drop=True) / end.sel(source="walk", drop=True))
-            numbers = {"τ₉₀, foretold by walked": foretold(run, source)}
-            if run.sizes["waiting"] > 1:
-                numbers["excess of growth"] = excess(run, source)
-            numbers["squared displacement, foretold by walked"] = moved
-            rows[phase, source] = {
-                what: str(estimate(n, "seed", "symmetric").map(np.exp)) for what, n in numbers.items()
-            }
-    return pd.DataFrame.from_dict(rows, "index")
+def moved(run, source):
+    """log of foretold by walked squared displacement at the record's end, after the first wait."""
+    end = first(run.msd).isel(time=-1, drop=True)
+    return np.log(end.sel(source=source, drop=True) / end.sel(source="walk", drop=True))
+
+
+def of_forecasts(kinked, smooth, number):
+    """Geometric means over networks of what is foretold beside walks, by what foretells it, phase and kind."""
+    columns = {}
+    for phase in PHASES:
+        for kind, run in (("ReLU", kinked[phase]), ("softplus", smooth[phase])):
+            known = [source for source in run.source.values[1:] if np.isfinite(run.overlap.sel(source=source)).any()]
+            each = {source: estimate(number(run, source), "seed", "symmetric").map(np.exp) for source in known}
+            columns[f"{phase}, {kind} ({run.sizes['seed']})"] = {source: str(one) for source, one in each.items()}
+    return pd.DataFrame(columns).fillna("")

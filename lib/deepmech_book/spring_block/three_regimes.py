@@ -113,12 +113,15 @@ def followed(network, fit, rival, *, layers=(1, 4, 7), seen=2 / 3, fig):
     scores = [[float(one["r2"].sel(regime=regime)) for one in (fit, rival)] for regime in regimes]
     titles = [f"{name}\n$R^2$ {a:.2f}, formula {b:.2f}" for name, (a, b) in zip(regimes, scores, strict=True)]
     axes = panels(fig, titles, 3, "epoch", SEPARATION, sharey=True)
-    kinds = {"network": (network, {"marker": ".", "ls": "", "alpha": 0.6}), "chain": (fit["load_curve"], {"lw": 1.8})}
-    kinds["formula without springs"] = (rival["load_curve"], {"lw": 1.8, "ls": DASHES})
+    kinds: tuple[tuple[str, xr.DataArray, dict[str, Any]], ...] = (
+        ("network", network, {"marker": ".", "ls": "", "alpha": 0.6}),
+        ("chain", fit["load_curve"], {"lw": 1.8}),
+        ("formula without springs", rival["load_curve"], {"lw": 1.8, "ls": DASHES}),
+    )
     for ax, regime in zip(axes, regimes, strict=True):
         ends = []
         for layer, colour in zip(layers, sequential_colours(len(layers)), strict=True):
-            for name, (curves, how) in kinds.items():
+            for name, curves, how in kinds:
                 curve, known = curves.sel(regime=regime, layer=layer), layer > layers[0] or ax is not axes[0]
                 ax.plot(epoch, curve, color=colour, label=None if known else name, **how)
             ends.append((epoch[-1], float(curve[-1]), str(layer), colour))
