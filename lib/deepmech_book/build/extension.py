@@ -79,7 +79,7 @@ def put_key(app: Any, doctree: nodes.document, name: str) -> None:
     if name.startswith("generated/") and (first := next(cards, None)) is not None:
         reading = app.builder.get_relative_uri(name, "reading")
         key = (
-            "On a card: what was measured, with its 95 % interval, and what its simplest rival gives, the null."
+            "On a card: a number (unfold it to read of what), its 95 % interval, and what the null, a simple rival, gives."
             f' ✓ holds, ≈ so does the null, ✗ fails, ? undecided. Unfold it for more: <a href="{reading}">how</a>.'
         )
         first.parent.insert(first.parent.index(first), nodes.raw("", f'<p class="dm-key">{key}</p>', format="html"))
@@ -100,8 +100,9 @@ def fold_setting_up(app: Any, doctree: nodes.document) -> None:
             source = below.children[0]
             below.remove(source)
             cell.children[0].extend(source.children)
-            if not below.children:  # it showed nothing
-                below.parent.remove(below)
+            if below.children:  # what it shows stays where it is
+                break
+            below.parent.remove(below)
         cell.update_basic_atts({"classes": ["tag_hide-input"]})
         cell.attributes |= {"hide_mode": "input", "prompt_show": words, "prompt_hide": words}
         if len(cell.children) == 1:  # it shows nothing

@@ -200,7 +200,7 @@ def findings_markdown(records: Iterable[Record], chapter: str, pages: Pages, *, 
             (shown if first else folded).append(_finding_line(verdict, words, of, pages))
             below += [] if first else [of[0]]
     lines = [*shown, *([fold(f"{len(folded)} findings more", below, "\n".join(folded))] if folded else [])]
-    if any(">†<" in one for one in shown):
+    if not front and any(">†<" in one for one in shown):
         lines += ["", f"<small>† {LATE}</small>"]
     if absent := len(wanted) - len(there):
         lines += ["", f"{absent} findings rest on pages that are not part of this build."]

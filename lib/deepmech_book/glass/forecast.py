@@ -125,7 +125,7 @@ def table_of_errors(walked, foretold):
             for regime, at in regimes_of(run, window).items():
                 means = [float(errors.sel(kind=kind, temperature=at).mean()) for kind in (*KINDS, "other networks")]
                 columns[phase, name, regime] = [*means, float(floor.sel(temperature=at).mean())]
-    return pd.DataFrame(columns, [*KINDS, "other networks", "sampling alone"]).rename_axis("foretold by").T
+    return pd.DataFrame(columns, [*KINDS, "other networks", "weights drawn anew"]).rename_axis("foretold by").T
 
 
 def sampling_floor(run, window, draws=200):
