@@ -18,6 +18,7 @@ from deepmech_book.claims.functions import Measurement, measures
 from deepmech_book.claims.nulls import beside
 from deepmech_book.glass import phases, regimes
 from deepmech_book.sweeps.glass.forecasts import KINDS
+from deepmech_book.sweeps.glass.papers_size import SOURCES
 from deepmech_book.sweeps.glass.walks import FINE_WINDOW, PAPER_WINDOW
 
 OF_WALKS = (
@@ -147,6 +148,24 @@ def in_their_place(walked, foretold, kind):
         p: run.assign({n: one.where(np.isfinite(run[n])).transpose(*run[n].dims) for n, one in said[p].items()})
         for p, run in walked.items()
     }
+
+
+def of_papers_size(runs):
+    """Of one network a phase the distances in the finest window of what foretold it, and how far it was to go.
+
+    ``runs`` are those of :mod:`.sweeps.glass.papers_size`.
+    """
+    rows = {}
+    for phase, run in runs.items():
+        one = run.isel(seed=0, chi=FINE_WINDOW)
+        off = abs(one.overlap - one.overlap.sel(source="walk")).max("time").drop_sel(source="walk")
+        few = abs(one.overlap.sel(source=SOURCES[2]) - one.overlap.sel(source="parabola")).max("time")
+        went = (one.msd.sel(source="parabola") / one.msd.sel(source="walk")).isel(time=-1)
+        for t in one.temperature.values.tolist():
+            row = {str(name): float(off.sel(source=name, temperature=t)) for name in off.source.values}
+            row |= {"of these from the parabola": float(few.sel(temperature=t))}
+            rows[phase, f"T = {t:g}"] = row | {"squared displacement": float(went.sel(temperature=t))}
+    return pd.DataFrame(rows).T
 
 
 def of_forecasts(walked, foretold, glass):
