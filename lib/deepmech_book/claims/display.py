@@ -72,7 +72,7 @@ def claim_line(
 def with_rows(line: str, rows: Iterable[str], records: Iterable[Record]) -> str:
     """The line of a claim with those of its rows inside, and the counts of their verdicts beside its statement."""
     counts, number = verdict_counts(records), '</span> <span class="dm-number">'
-    told = f' <span class="dm-tally">parts inside: {counts}</span>' if counts else ""
+    told = f' <span class="dm-tally">of its parts: {counts}</span>' if counts else ""
     return line.replace(number, f"{told}{number}", 1).removesuffix("</details>") + "".join(rows) + "</details>"
 
 

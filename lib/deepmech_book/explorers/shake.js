@@ -189,7 +189,7 @@ class Explorer extends Player {
     this.show(moved ? regimes[0] : "", ...(moved ? REGIMES[regimes[0]] : ["At the wall", "nothing has moved yet"]), [
       `chain at t = ${number(time, 0)}`, `networks at epoch ${number(epoch, 0)}`, `test accuracy at the end ${this.accuracy(this.at)}`,
     ]);
-    const ended = sweeping || this.remaining <= 0, found = ended && !this.model.get("running") && regimes.every((one) => one === "linear");
+    const ended = sweeping || epoch >= 0.9 * this.model.get("epochs").at(-1), found = ended && !this.model.get("running") && regimes.every((one) => one === "linear");
     write(this.goal, found ? this.found() : !ended && this.at === 0 && epoch < 40 ? YOUNG : regimes[1] === "linear" && regimes[0] !== "linear" ? `${GOAL} The networks are there; the chain turns more sharply.` : GOAL);
     set(this.goal, { class: found ? "goal found" : "goal" });
   }
