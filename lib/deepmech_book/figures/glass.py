@@ -584,7 +584,7 @@ def planes(
     for ax, system in zip(drawn, data.system.values.tolist(), strict=True):
         unit = r"$\sigma_{AA}$" if system == "glass" else r"$\sigma$"
         what = f": {says[system]}" if says and system in says else ""
-        ax.set_title(f"{system}{what}\n(in {unit})", loc="left", fontsize=SMALL)
+        ax.set_title(f"{system}{what} (in {unit})", loc="left", fontsize=SMALL)
     bar.xaxis.set_major_formatter(lambda v, _: _number(v))
     bar.tick_params(labelsize=style.TEXT)
 
