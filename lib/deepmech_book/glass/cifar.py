@@ -75,7 +75,7 @@ def silent_weights(runs, temperature):
         last, power = float(run.msd.isel(waiting=0).dropna("time").time[-1]), round(phases.decayed(run))
         left = f"e{str(power).translate(RAISED)}" + (f" ≈ {np.exp(power):.0f}" if power < 10 else ", to nothing")
         rows[phase] = {
-            "at silent units": f"{float(size.sel(alive=0)):.2g}",
+            "at silent units": f"{float(size.sel(alive=0)):.2g}".replace("nan", "–"),  # there are none
             "other weights": f"{float(size.sel(alive=1)):.2g}",
             "a free walk": f"{np.sqrt(2 * walks.diffusion(temperature) * last):.2g}",
             "decay has shrunk them by": left if power else "1",
