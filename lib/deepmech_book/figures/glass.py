@@ -86,9 +86,9 @@ def _finish(axes: Sequence[Axes], log: str) -> None:
 
 
 def _say(ax: Axes, x: float, y: float, words: str, colour: str = LIGHT.text, **how: Any) -> None:
-    """Words at a place of the data, on the page's own colour, so that no line runs through a letter."""
+    """Words at a place of the data, on the page's own colour, which dims a line below them and does not hide it."""
     how = {"ha": "center", "va": "center", "fontsize": SMALL, "zorder": 6, **how}
-    ground = {"fc": LIGHT.background, "ec": "none", "pad": 0.8}
+    ground = {"fc": LIGHT.background, "ec": "none", "pad": 0.3, "alpha": 0.7}
     ax.text(x, y, _title(words), color=style.legible(colour, ratio=4.5), bbox=ground, **how)
 
 
