@@ -576,15 +576,14 @@ def planes(
     says: Mapping[str, str] | None = None,
     fig: Figure,
 ) -> None:
-    """:func:`~.planes.slices` over ``u`` and ``v`` by system, narrow, each with its unit and what it ``says``."""
+    """:func:`~.planes.slices` over ``u`` and ``v`` by system, narrow, each with what it ``says``."""
     label = style.wrapped(style.axis_label(data), 1, NARROW)
     slices(data, x="u", y="v", panel="system", columns=2, scale=scale, marks=marks, limits=limits, label=label, fig=fig)
     fig.set_size_inches(NARROW, 1.1 + 2.2 * ((data.sizes["system"] + 1) // 2))
     *drawn, bar = fig.axes
     for ax, system in zip(drawn, data.system.values.tolist(), strict=True):
-        unit = r"$\sigma_{AA}$" if system == "glass" else r"$\sigma$"
         what = f": {says[system]}" if says and system in says else ""
-        ax.set_title(f"{system}{what} (in {unit})", loc="left", fontsize=SMALL)
+        ax.set_title(f"{system}{what}", loc="left", fontsize=SMALL)
     bar.xaxis.set_major_formatter(lambda v, _: _number(v))
     bar.tick_params(labelsize=style.TEXT)
 

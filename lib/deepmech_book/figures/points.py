@@ -111,8 +111,9 @@ def dots(
         same_labels("dots interval", end, measured, row, by or SINGLETON)
     series, names = measured[by or SINGLETON].values, [str(v) for v in measured[row].values]
     _require_few_kinds("dots", len(series), f"series along {by!r}")
-    # Dots of one row stand a little apart, in the order of the legend.
-    shift = (np.arange(len(series)) - (len(series) - 1) / 2) * min(0.18, 0.7 / len(series))
+    # Dots of one row stand a little apart, in the order of the legend; a dot that is alone, in its middle.
+    apart = min(0.18, 0.7 / len(series)) if (np.isfinite(measured.values).sum(1) > 1).any() else 0.0
+    shift = (np.arange(len(series)) - (len(series) - 1) / 2) * apart
     keys = [style.format_number(value) for value in series]
     columns = max(1, min(4, len(keys), 60 // (max(map(len, keys)) + 7)))  # 60 letters in a line
     fig.set_size_inches(style.NARROW, 1.2 + 0.42 * len(names) + 0.25 * bool(by) * style.rows_of(len(keys), columns))
