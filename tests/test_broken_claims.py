@@ -23,7 +23,7 @@ OPEN = {
     "C.A3.scatter: a null that never matters", "C.A4.hot_slope: half width", "B.D3.small_sets: half width",
     "B.1.separate: a null that never matters", "C.3.hot_slope: a null that never matters",
     "A.S2.linear: twice the number", "A.S7.b.accuracy_in_rows: twice the number", "A.text.same_fit: half width",
-    "C.3.kinks.ageing: first panel", "C.3.kinks.ageing_near: twice the number",
+    "C.3.kinks.ageing: first panel", "C.3.kinks.ageing_near: twice the number", "C.3.forecast.curves: half width",
 }  # fmt: skip
 """What pairs miss: too few runs ship to tell it, or the null cannot do as well where the claim is true."""
 

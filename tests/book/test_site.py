@@ -67,7 +67,8 @@ def test_a_sound_site_is_built_once_and_leaves_out_what_has_no_result(ready, mon
     soup = BeautifulSoup((html / "generated" / "springs" / "a.html").read_text(encoding="utf-8"), "html.parser")
     (setting,) = soup.select("div.cell.tag_parameters")
     assert re.search("n = 3(?s:.*)n = 7(?s:.*)import os", setting.get_text()), "one fold: own values, profile, imports"
-    assert soup.select("div.cell")[-1].get_text().split()[-1] == "8" and not soup.select(".tag_injected-parameters")
+    *_, last, folded = soup.select("div.cell")
+    assert folded is setting and last.get_text().split()[-1] == "8" and not soup.select(".tag_injected-parameters")
     status = (ready.generated / "status.md").read_text()
     assert "Not part of this build" in status and "Another page" in status
     page = (html / "intro.html").read_text()

@@ -106,6 +106,7 @@ def _cards(page_run: PageRun) -> Iterator[str]:
                 says = _END.split(f"{' '.join(options['caption'].split())} ")[0]
                 paper = figures().get(stem[1].partition("-")[2])
                 after = f" *{PAPERS[paper.paper].partition(' (')[0]}, {paper.label}*" if paper else ""
-                image = _with_file(_STYLE.sub("", text), f"../{FOLDER}/{nodes.make_id(options['name'])}")
+                small = _STYLE.sub("", text).replace(" full-width", "")  # which the theme looks for beside contents
+                image = _with_file(small, f"../{FOLDER}/{nodes.make_id(options['name'])}")
                 yield f":::{{grid-item-card}}\n:class-item: dm-thumb\n\n```{{raw}} html\n{image}\n```\n"
                 yield f"{{numref}}`{options['name']}`: {says}.{after}\n:::\n"

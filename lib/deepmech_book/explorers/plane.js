@@ -55,7 +55,7 @@ export class Plane {
   /** Scales and axes for the width there is: values `left` to `right` and `bottom` to `top` at the edges of the box. */
   frame([left, right], [bottom, top]) {
     const width = (this.width = this.root.clientWidth);
-    const box = (this.box = { left: 44, right: width - 22, top: 28, bottom: this.height - 44 });
+    const box = (this.box = { left: 50, right: width - 22, top: 28, bottom: this.height - 44 });
     this.x = scale(left, right, box.left, box.right);
     this.y = scale(bottom, top, box.bottom, box.top);
     const { across, up } = this;
