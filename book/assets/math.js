@@ -1,4 +1,4 @@
-// Equations and figures on narrow screens: an equation that is too wide breaks after its commas, then, if need be, before its relations
+// Equations and figures on narrow screens: an equation that is a little too wide is set smaller; one that is wider breaks after its commas, then, if need be, before its relations
 // and its sums, and is set smaller, down to a size that can still be read. What is wider even then scrolls, as figures do.
 (() => {
   const SMALLEST = 0.66, RELATIONS = /^[=≈≃∼~∝≤≥<>≪≫≡→←⟶⇒∈]$/u, SUMS = /^[+−±-]$/u;
@@ -34,7 +34,8 @@
     line(box).classList.remove("dm-broken");
     box.style.fontSize = box.dataset.size ??= box.style.fontSize; // MathJax fits it to the letters around
     if (!box.clientWidth || !wide(box)) return;
-    const size = parseFloat(getComputedStyle(box).fontSize);
+    const size = parseFloat(getComputedStyle(box).fontSize), little = (0.98 * box.clientWidth) / box.scrollWidth;
+    if (little > 0.85) box.style.fontSize = `${size * little}px`; // a little too wide: whole, and a little smaller
     const ways = [
       () => breakAt(box, (part, last) => sign(last) === "," || part.tagName === "MJX-MSPACE"),
       () => breakAt(box, (part) => RELATIONS.test(sign(part))),
