@@ -37,7 +37,7 @@ def creeping(right: float = 0.1, left: float = 0.2, n_runs: int = 8) -> dict[str
         for t, far, near in zip(times, *ways, strict=True)
     ]
     curves = {"strong noise": strong, "weak noise": weak, "rest without noise": rest, "balance of frictions": end}
-    looks = {"weak noise": "#d95f02", "rest without noise": "chord", "balance of frictions": "free"}
+    looks = {"weak noise": "#c24e00", "rest without noise": "chord", "balance of frictions": "free"}
     return {"curves": stacked(curves, "time", "block"), "says": says, "looks": looks, "y": "load"}
 
 
