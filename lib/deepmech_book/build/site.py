@@ -142,23 +142,21 @@ def _lighten(html: Path) -> None:
 def _printable(page_run: PageRun) -> str:
     """The executed notebook as the site shows it.
 
-    Its records are left out: Jupyter Book warns of a kind of output that it does not know. Cells that draw a figure,
-    show an explorer or check a claim are folded, unless their tags say ``show-input``: a page is read for what they
-    show. Where a cell checks main claims, the others stand below them as the rows of a folded table.
+    Its records are left out: Jupyter Book warns of a kind of output that it does not know. Code is folded, unless the
+    cell's tags say ``show-input``: a page is read for what cells show. Where a cell checks main claims, the others
+    stand below them as the rows of a folded table.
     """
     notebook = copy.deepcopy(page_run.notebook)
     assert notebook is not None
     for cell in notebook["cells"]:
         if "outputs" in cell:
             cell["outputs"] = _with_cards(cell["outputs"])
-        plays = False
         for data in (output.get("data", {}) for output in cell.get("outputs", [])):
-            plays |= "data-deepmech-" in "".join(data.get("text/html", ""))
+            data.pop(RECORD, None)
             if 'class="dataframe"' in (table := "".join(data.get("text/html", ""))):
                 data["text/html"] = in_words(table)
-        checks = any([output.get("data", {}).pop(RECORD, None) for output in cell.get("outputs", [])])
         tags = cell["metadata"].setdefault("tags", [])
-        if (checks or plays or "figure" in cell["metadata"].get("mystnb", {})) and "show-input" not in tags:
+        if "outputs" in cell and not {"show-input", "hide-cell", "parameters"} & {*tags}:
             tags.append("hide-input")
     return json.dumps(notebook, indent=1, ensure_ascii=False)
 
