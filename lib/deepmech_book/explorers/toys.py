@@ -125,7 +125,9 @@ def caged(run: xr.Dataset, glass: xr.DataArray) -> dict[str, Any]:
     low, high = late.min("time"), late.max("time")
     says = [
         f"At T = {format_number(t)} the power of networks stays between {least[0]:.1f} and {most[0]:.1f} after the "
-        f"first swings. The glass former's falls to {least[1]:.1f} and rises to {most[1]:.1f} again: a cage.".replace("-", "−")
+        f"first swings. The glass former's falls to {least[1]:.1f} and rises to {most[1]:.1f} again: a cage.".replace(
+            "-", "−"
+        )
         for t, least, most in zip(both.temperature.values, low.values, high.values, strict=True)
     ]
     looks = {"glass former": "seed", "a free walk": "free"}
