@@ -383,7 +383,7 @@ def test_a_guess_unfolds_what_came_out(book, chromium):
 
 
 def test_the_site_weighs_what_can_be_taken_along(book):
-    assert sum(path.stat().st_size for path in book.folder.rglob("*") if path.is_file()) < 45e6
+    assert sum(path.stat().st_size for path in book.folder.rglob("*") if path.is_file()) < 40 * 2**20
 
 
 def test_no_page_is_heavy(book):

@@ -37,13 +37,13 @@ def creeping(right: float = 0.1, left: float = 0.2, n_runs: int = 8) -> dict[str
         for t, far, near in zip(times, *ways, strict=True)
     ]
     curves = {"strong noise": strong, "weak noise": weak, "rest without noise": rest, "balance of frictions": end}
-    looks = {"weak noise": "#d95f02", "rest without noise": "chord", "balance of frictions": "free"}
+    looks = {"weak noise": "#c24e00", "rest without noise": "chord", "balance of frictions": "free"}
     return {"curves": stacked(curves, "time", "block"), "says": says, "looks": looks, "y": "load"}
 
 
 def one_weight() -> dict[str, Any]:
     """Weight decay λ: the loss ½(1 - w⁷)² + ½λ·7w² of seven layers of one weight, with the origin as a minimum."""
-    decay, w = over("weight decay λ", np.linspace(0, 0.4, 21).round(2)), over("weight w", np.linspace(-0.3, 1.15, 146))
+    decay, w = over("weight decay λ", np.linspace(0, 0.36, 19).round(2)), over("weight w", np.linspace(-0.3, 1.1, 141))
     data = 0.5 * (1 - w**7) ** 2
     far = np.linspace((5 / 12) ** (1 / 7), 1, 400)  # another minimum lies there, where λ is w⁵(1 - w⁷)
     most = far**5 * (1 - far**7)
@@ -125,7 +125,7 @@ def caged(run: xr.Dataset, glass: xr.DataArray) -> dict[str, Any]:
     low, high = late.min("time"), late.max("time")
     says = [
         f"At T = {format_number(t)} the power of networks stays between {least[0]:.1f} and {most[0]:.1f} after the "
-        f"first swings. The glass former's falls to {least[1]:.1f} and rises to {most[1]:.1f} again: it has a cage."
+        f"first swings. The glass former's falls to {least[1]:.1f} and rises to {most[1]:.1f} again: a cage.".replace("-", "−")
         for t, least, most in zip(both.temperature.values, low.values, high.values, strict=True)
     ]
     looks = {"glass former": "seed", "a free walk": "free"}
