@@ -124,8 +124,8 @@ def caged(run: xr.Dataset, glass: xr.DataArray) -> dict[str, Any]:
     late = both.sel(time=slice(100, None))  # before, the size of a step swings cold weights
     ends = (one.values.round(1) for one in (late.min("time"), late.max("time")))
     says = [
-        f"At T = {format_number(t)} the power of networks stays between {least[0]} and {most[0]} after the first swings. "
-        f"The glass former's falls to {format_number(least[1])} and rises to {most[1]} again: a cage."
+        f"At T = {format_number(t)} networks' power stays between {least[0]} and {most[0]} after the first swings; "
+        f"the glass former's falls to {format_number(least[1])} and rises to {most[1]} again: a cage."
         for t, least, most in zip(both.temperature.values, *ends, strict=True)
     ]
     looks = {"glass former": "seed", "a free walk": "free"}
