@@ -37,7 +37,7 @@ def creeping(right: float = 0.1, left: float = 0.2, n_runs: int = 8) -> dict[str
         for t, far, near in zip(times, *ways, strict=True)
     ]
     curves = {"strong noise": strong, "weak noise": weak, "rest without noise": rest, "balance of frictions": end}
-    looks = {"weak noise": "#d95f02", "rest without noise": "chord", "balance of frictions": "free"}
+    looks = {"weak noise": "#c24e00", "rest without noise": "chord", "balance of frictions": "free"}
     return {"curves": stacked(curves, "time", "block"), "says": says, "looks": looks, "y": "load"}
 
 
@@ -163,3 +163,18 @@ def sliding(paths: dict[str, xr.DataArray]) -> dict[str, Any]:
     looks = dict(zip(paths, ("mean", "#d95f02"), strict=True))
     words = {"x": "along the drift", "y": "across it"}
     return {"curves": curves, "places": along, "says": says, "looks": looks, "at": len(says) // 2, **words}
+
+
+def dragged(rounds: int = 10) -> dict[str, Any]:
+    """A share β/α: output 1 of two of three classes, while each class in turn has a step along its own (2, −1, −1)."""
+    share = over("how far a step drags other classes, β/α", np.linspace(-0.3, 1, 14).round(1))
+    step = np.arange(3 * rounds)
+    push = xr.DataArray(np.tile([2.0, -1.0, -1.0], rounds), {"step": step + 1})  # of output 1, by classes in turn
+    one, two = (xr.where(push.copy(data=step % 3 == k), push, share * push).cumsum("step") for k in range(2))
+    says = [
+        f"At β/α = {format_number(b)} a step on class 1 adds 2 to output 1 of class 1, and {format_number(2 * b)} "
+        f"to that of class 2. After {3 * rounds} steps class 1 leads by {lead:.0f}."
+        for b, lead in zip(share.values, abs((one - two).isel(step=-1)).values, strict=True)
+    ]
+    curves = stacked({"class 1": one, "class 2": two}, str(share.name), "step")
+    return {"curves": curves, "says": says, "looks": {"class 2": "#c24e00"}, "x": "step", "y": "output 1"}

@@ -82,7 +82,7 @@ RIVALS = {
     "best noise": lambda one: one.falls(),
     "best noise, within rows": lambda one: one.falls(in_rows=True),
 }
-SIGNS = {"yes": ("✓", "#4a90d980"), "no": ("✗", "#d9483b80"), "?": ("?", "#88888830")}
+SIGNS = {"yes": ("✓", "#0072b260"), "no": ("✗", "#c24e0060"), "?": ("?", "#88888830")}
 """Sign and ground of a cell by whether the bend is better than the rival; grounds shine through to the page's."""
 
 
