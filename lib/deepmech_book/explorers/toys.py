@@ -123,11 +123,11 @@ def caged(run: xr.Dataset, glass: xr.DataArray) -> dict[str, Any]:
     """A temperature: the power of time by which networks move away, beside that of a glass former, which has cages."""
     both = displacement.beside_glass(run, glass).transpose("temperature", "kind", "time")
     late = both.sel(time=slice(100, None))  # before, the size of a step swings cold weights
-    low, high = late.min("time"), late.max("time")
+    ends = (one.values.round(1) for one in (late.min("time"), late.max("time")))
     says = [
-        f"At T = {format_number(t)} the power of networks stays between {least[0]:.1f} and {most[0]:.1f} after the "
-        f"first swings. The glass former's falls to {least[1]:.1f} and rises to {most[1]:.1f} again: a cage.".replace("-", "−")
-        for t, least, most in zip(both.temperature.values, low.values, high.values, strict=True)
+        f"At T = {format_number(t)} networks' power stays between {least[0]} and {most[0]} after the first swings; "
+        f"the glass former's falls to {format_number(least[1])} and rises to {most[1]} again: a cage."
+        for t, least, most in zip(both.temperature.values, *ends, strict=True)
     ]
     looks = {"glass former": "seed", "a free walk": "free"}
     curves = xr.concat([both, xr.ones_like(both.isel(kind=[0])).assign_coords(kind=["a free walk"])], "kind")
