@@ -115,6 +115,7 @@ def threshold(made: xr.Dataset) -> dict[str, Any]:
         "looks": {"straight": "points", "bent": "others", "the best of each": "now"},
         "x": "signed curvature c",
         "y": "test accuracy (%)",
+        "at": 8,
     }
 
 

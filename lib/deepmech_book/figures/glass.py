@@ -400,19 +400,15 @@ def growth_after_waits(data: Mapping[str, xr.Dataset], *, fig: Figure) -> None:
     for ax, table in zip(axes, data.values(), strict=True):
         grown = (table.tau / table.tau.isel(waiting=0)).dropna("temperature", how="all")
         later = table.waiting.values[1:].astype(int).tolist()
-        # Names stand at the cold ends: that of the highest curve above it, others below theirs.
-        cold = grown.isel(temperature=0)
-        top = max(later, key=lambda wait: float(cold.sel(waiting=wait).fillna(0)))
+        cold = grown.isel(temperature=0)  # names stand left of it
         ax.axhline(1, **FREE)
         for wait in later:
             one = grown.sel(waiting=wait).dropna("temperature")
             ax.plot(one.temperature, one, "o-", color=shades[wait], lw=1.7, ms=5)
             if np.isfinite(cold.sel(waiting=wait)):
-                shift, side = (0.12, "bottom") if wait == top else (-0.14, "top")
-                place = float(one.temperature[0]), float(one[0]) + shift
-                _say(ax, *place, f"$t_w$ = {wait:,}", shades[wait], ha="left", va=side)
+                _say(ax, float(one.temperature[0]) / 2, float(one[0]), f"$t_w$ = {wait:,}", shades[wait], ha="right")
     _say(axes[0], 0.8, 1.3, f"1: after {int(next(iter(data.values())).waiting[0]):,} steps", ha="right")
-    axes[0].set_ylim(0.75, 3.1)
+    axes[0].set(xlim=(min(float(table.temperature.min()) for table in data.values()) / 2000, None), ylim=(0.75, 3.1))
     _finish(axes, "x")
 
 

@@ -93,8 +93,8 @@ def against_rivals(made):
         found = {kind: number(NetworkDiagram(one)) for kind, number in RIVALS.items()}
         rows[title.replace("_", " ")] = {kind: _cell(one) for kind, one in found.items()}
     table = pd.DataFrame(rows).T
-    table.columns = pd.MultiIndex.from_product([dict.fromkeys(k.split(",")[0] for k in RIVALS), ["plane", "rows"]])
-    return table.rename_axis(columns=["better than", "over the"]).to_html(escape=False)
+    table.columns = pd.MultiIndex.from_product([dict.fromkeys(k.split(",")[0] for k in RIVALS), ["all", "rows"]])
+    return table.rename_axis(columns=["is the bend better than", "over cells of"]).to_html(escape=False)
 
 
 def _cell(found):
