@@ -48,7 +48,7 @@ def depend_on_path(app: Any, doctree: nodes.document) -> None:
 def put_place(app: Any, doctree: nodes.document, name: str) -> None:
     """Under a page's title: the papers' figures and sections that it is about, and where the short path goes on.
 
-    The path is the table of short_path.md; figures and sections are the registry's, which is slow to import: the build
+    The path is what short_path.md numbers; figures and sections are the registry's, which is slow to import: the build
     wrote them down (:func:`.pages.places`).
     """
     title, page = next(iter(doctree.findall(nodes.title)), None), name.removeprefix("generated/")
@@ -60,7 +60,9 @@ def put_place(app: Any, doctree: nodes.document, name: str) -> None:
 
     lines, titles = [], app.env.titles
     table = Path(app.srcdir, "short_path.md")
-    path = re.findall(r"(?m)^\| \{doc\}`/?([^`]+)`", table.read_text(encoding="utf-8")) if table.is_file() else []
+    path = (
+        re.findall(r"(?m)^\*\*\d+\. \{doc\}`/?([^`]+)`", table.read_text(encoding="utf-8")) if table.is_file() else []
+    )
     if name in path:
         n = 1 + path.index(name)
         later = [f"next: {link(one, titles[one].astext())}" for one in path[n : n + 1] if one in titles]

@@ -42,7 +42,7 @@ _TITLE, _VALUE = re.compile(r"(?s)<th>(.*?)</th>"), re.compile(r"(?s)<td>(.*?)</
 #: What themes and MathJax bring along and nobody who reads asks for, by names below ``_static``: maps for debuggers,
 #: fonts for old browsers, words of themes in other languages; of MathJax what it needs for other mathematics than TeX.
 _UNASKED = re.compile(
-    r".*\.(map|ttf)|locales/.*|mathjax/(?!tex-chtml\.js|a11y/|output/(svg|chtml/fonts/woff)|sre/mathmaps/(base|en|nemeth)\.|input/tex/).*"
+    r".*\.(map|ttf)|locales/.*|mathjax/(?!tex-chtml\.js|a11y/|output/chtml/fonts/woff|sre/mathmaps/(base|en|nemeth)\.|input/tex/).*"
     r"|mathjax/input/tex/.*all-packages\.js"
 )
 #: An icon of Font Awesome: its name, its other names, its outline.
@@ -124,7 +124,8 @@ def build(
 
 
 def _lighten(html: Path) -> None:
-    """Remove what no page asks for: parts of MathJax and of themes, icons, and figures that pages had before."""
+    """Remove what no page asks for: parts of MathJax and of themes, icons, and figures that pages had before; and from
+    notebooks that are taken away what was drawn for phones."""
     static, icons = html / "_static", html / "_static" / "scripts" / "fontawesome.js"
     for path in static.rglob("*"):
         if path.is_file() and _UNASKED.fullmatch(path.relative_to(static).as_posix()):
@@ -136,6 +137,12 @@ def _lighten(html: Path) -> None:
     for path in (html / gallery.FOLDER).glob("*"):
         if path.name not in figures:
             path.unlink()
+    for path in (html / "_sources").rglob("*.ipynb"):
+        notebook = json.loads(path.read_text(encoding="utf-8"))
+        for output in (one for cell in notebook["cells"] for one in cell.get("outputs", [])):
+            if "dm-both" in (text := "".join(output.get("data", {}).get("text/html", ""))):
+                output["data"]["text/html"] = gallery.TALL.sub("", text).replace(" dm-both", "")
+        write_whole(path, json.dumps(notebook, ensure_ascii=False))
     write_whole(icons, _ICON.sub(lambda icon: icon[0] if named & {icon[1], *icon[2].split('"')} else "", drawn))
 
 

@@ -61,7 +61,7 @@ def fitted_chains(load, seen=2 / 3, n_rates=40):
     chosen = np.unravel_index([c for _, c in best], [len(v) for v in CHAINS.values()])
     found = {name: np.array(CHAINS[name])[k] for name, k in zip(CHAINS, chosen, strict=True)}
     found |= {"r2": _explained(curves, measured, ~fitted), "time": rates[[k for k, _ in best]]}
-    like = load.isel(layer=0, at_epoch=0, drop=True)
+    like = _like(load)
     shaped = {name: like.copy(data=np.reshape(values, like.shape)) for name, values in found.items()}
     return xr.Dataset({"load_curve": load.copy(data=curves.reshape(load.shape)), **shaped})
 
@@ -84,22 +84,29 @@ def relaxed(load, seen=2 / 3):
         left = ((model - measured)[..., fitted] ** 2).sum((1, 2))
         better = left < best
         best[better], curves[better] = left[better], model[better]
-    like = load.isel(layer=0, at_epoch=0, drop=True)
-    r2 = like.copy(data=_explained(curves, measured, ~fitted).reshape(like.shape))
+    r2 = _like(load).copy(data=_explained(curves, measured, ~fitted).reshape(_like(load).shape))
     return xr.Dataset({"load_curve": load.copy(data=curves.reshape(load.shape)), "r2": r2})
 
 
-def table(fit, rival):
-    """R² of the chains and of the rival, and the chains' numbers; medians over seeds, by regime."""
+def standing(load, seen=2 / 3):
+    """R² at epochs not seen if every layer stays where it was at the last one that is."""
+    load, measured, fitted = _networks(load, seen)
+    r2 = _explained(measured[..., fitted][..., -1:], measured, ~fitted)
+    return _like(load).copy(data=r2.reshape(_like(load).shape))
+
+
+def table(fit, rival, still):
+    """R² of the chains, of the rival and of standing still, and the chains' numbers; medians over seeds, by regime."""
     names = {
         "r2": "R² of the chain",
-        "rival": "R² of the rival",
+        "rival": "R² of the formula",
+        "still": "R² if nothing moves",
         "friction_right": "friction to the right",
         "friction_left": "friction to the left",
         "noise_bar": "noise",
         "time": "chain's time at the last epoch",
     }
-    medians = fit[["r2", *NUMBERS]].assign(rival=rival["r2"]).median("seed").to_dataframe()
+    medians = fit[["r2", *NUMBERS]].assign(rival=rival["r2"], still=still).median("seed").to_dataframe()
     ends = {name: (min(tried), max(tried)) for name, tried in {**CHAINS, "time": (1.0, LONGEST)}.items()}
     told = {name: [f"{v:.3g}{'*' * (v in ends.get(name, ()))}" for v in medians[name]] for name in names}
     return pd.DataFrame(told, medians.index).rename(columns=names).T
@@ -149,6 +156,11 @@ def _tried(n_blocks):
     return loads.reshape(-1, *loads.shape[-2:])
 
 
+def _like(load):
+    """An array over networks, for one number of each."""
+    return load.isel(layer=0, at_epoch=0, drop=True)
+
+
 def _networks(load, seen):
     """The labelled array, the same as (network, layer, epoch), and which epochs are seen."""
     load = load.transpose(..., "layer", "at_epoch").astype(float)
@@ -175,7 +187,8 @@ def _unit(loads):
 
 def _explained(model, measured, judged):
     """R² over layers and the epochs ``judged``."""
-    left, y = (model - measured)[..., judged], measured[..., judged]
+    y = measured[..., judged]
+    left = np.broadcast_to(model, measured.shape)[..., judged] - y
     return 1 - (left**2).sum((1, 2)) / ((y - y.mean((1, 2), keepdims=True)) ** 2).sum((1, 2))
 
 
