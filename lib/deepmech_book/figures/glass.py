@@ -408,7 +408,8 @@ def growth_after_waits(data: Mapping[str, xr.Dataset], *, fig: Figure) -> None:
             if np.isfinite(cold.sel(waiting=wait)):
                 _say(ax, float(one.temperature[0]) / 2, float(one[0]), f"$t_w$ = {wait:,}", shades[wait], ha="right")
     _say(axes[0], 0.8, 1.3, f"1: after {int(next(iter(data.values())).waiting[0]):,} steps", ha="right")
-    axes[0].set(xlim=(min(float(table.temperature.min()) for table in data.values()) / 2000, None), ylim=(0.75, 3.1))
+    ends = [float(t) for table in data.values() for t in table.temperature]
+    axes[0].set(xlim=(min(ends) / 2000, 2 * max(ends)), ylim=(0.75, 3.1))
     _finish(axes, "x")
 
 
