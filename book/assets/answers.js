@@ -1,4 +1,4 @@
-// Questions that check their answers. Without this script the folded solution below each question says what is right.
+// Guesses, and questions that check their answers. Without this script the fold below each says what is right.
 (() => {
   "use strict";
   // 0.5, .5, 0,5, 1/2, 1e-3, −3 and 5 % are numbers; words are none.
@@ -23,6 +23,14 @@
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       [said.className, said.textContent] = judge(typed ? typed.value : event.submitter.value);
+    });
+  }
+  for (const form of document.querySelectorAll("form.dm-guess")) {
+    form.addEventListener("click", ({ target }) => {
+      if (target.tagName !== "BUTTON") return;
+      for (const one of form.querySelectorAll("button")) one.setAttribute("aria-pressed", one === target);
+      form.querySelector("output").textContent = target.textContent === form.dataset.right ? "✓ So it is." : "✗ It came out differently.";
+      form.parentElement.querySelector("details").open = true;
     });
   }
 })();

@@ -62,7 +62,10 @@
 
   addEventListener("load", () => {
     for (const part of document.querySelectorAll("div.math, figure .deepmech-picture")) observer.observe(part);
-    globalThis.MathJax?.startup?.promise?.then(() => equations().forEach(layOut));
+    globalThis.MathJax?.startup?.promise?.then(() => {
+      MathJax.startup.document.menu?.menu.findID("Settings", "Renderer")?.hide(); // the book brings one
+      equations().forEach(layOut);
+    });
     document.fonts.addEventListener("loadingdone", () => equations().forEach(layOut)); // letters come late, with widths of their own
   });
 })();

@@ -309,7 +309,7 @@ def test_main_claims_are_cards_and_the_others_rows_of_a_fold_below_them(ready):
     shown = json.loads(site._printable(more))["cells"]
     assert shown[0]["outputs"][0]["data"]["text/html"].startswith('<details class="dm-claim'), "no card, no fold"
     folded = ["hide-input" in c["metadata"]["tags"] for c in (made, *shown)]
-    assert folded == [True, True, False, True, False], "cells that draw or check, unless they teach"
+    assert folded == [True, True, True, True, False], "code is folded, unless it teaches"
     assert "tags" not in plain["metadata"], "the executed notebook stays as it is"
 
 

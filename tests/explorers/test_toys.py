@@ -82,6 +82,13 @@ def test_a_way_along_a_kink_turns_back_at_every_step_and_leads_as_far() -> None:
     )
 
 
+def test_classes_that_are_dragged_along_part_by_what_they_do_not_share() -> None:
+    made = toys.dragged(rounds=5)
+    lead = made["curves"].isel(step=slice(2, None, 3)).diff("curve").squeeze()  # after whole rounds
+    assert np.allclose(-lead, 3 * np.arange(1, 6) * (1 - made["curves"][made["curves"].dims[0]].values[:, None]))
+    assert "leads by 20." in made["says"][0] and "leads by 0." in made["says"][-1]
+
+
 def test_a_slider_moves_through_the_array_by_keys_and_in_jupyter(visit: Any, jupyter: Any, tmp_path: Any) -> None:
     path = tmp_path / "toy.html"
     path.write_text(explorers.toy_page(**PICKED).document("toy"), encoding="utf-8")

@@ -224,12 +224,6 @@ def test_who_has_learnt():
     assert relaxation.learnt(run).seed.values.tolist() == [0, 1, 3]
 
 
-def test_both_clocks_stand_beside_one_another():
-    found = relaxation.times_by_clock(trained(0.5))
-    assert found.tau.dims == ("kind", "length") and found.sizes["kind"] == 6
-    assert found.kind.values[0] == r"$\chi$ = 42.9, $t_w$ = 10,000"
-
-
 def test_the_overlap_of_a_walk_counts_all_weights_and_its_free_walk_has_its_window():
     """Weights of two layers, simulated as a free walk: the count lies about the closed form."""
     n, temperature = 20_000, xr.DataArray([0.1], dims="temperature")

@@ -50,13 +50,15 @@ def test_neither_fit_sees_the_epochs_that_judge_it():
     fits = [three_regimes.fitted_chains(one) for one in (load, other)]
     xr.testing.assert_equal(fits[0].drop_vars("r2"), fits[1].drop_vars("r2"))
     assert three_regimes.relaxed(load)["r2"] > 0.99 > 0 > three_regimes.relaxed(other)["r2"]
+    stopped = load.where(load.at_epoch <= 40, load.sel(at_epoch=40))
+    assert three_regimes.standing(stopped) == 1 > 0 > three_regimes.standing(other)
 
 
 def test_the_table_of_fits_has_medians_over_seeds_by_regime():
     seeds = xr.DataArray([[0.1, 0.5, 0.75]], {"regime": ["made"], "seed": range(3)})
     fit = xr.Dataset(dict.fromkeys(["r2", *three_regimes.NUMBERS], seeds)).assign(time=100 * seeds)
-    table = three_regimes.table(fit, xr.Dataset({"r2": seeds - 1}))
-    assert table["made"].tolist() == ["0.5", "-0.5", "0.5", "0.5", "0.5*", "50"] and len(table.index) == len(fit) + 1
+    table = three_regimes.table(fit, xr.Dataset({"r2": seeds - 1}), seeds + 1)
+    assert table["made"].tolist() == ["0.5", "-0.5", "1.5", "0.5", "0.5", "0.5*", "50"]
 
 
 def test_relaxation_explains_exponentials_of_one_time_and_nothing_else():

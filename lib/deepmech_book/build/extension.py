@@ -1,5 +1,5 @@
 """Sphinx extension of the book: every executed page offers its notebook and leads to how it was made; figures can be
-taken away; questions check their answers; and screen readers find names for what they meet."""
+taken away; questions ask for a guess, or check their answers; and screen readers find names for what they meet."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import html
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
@@ -48,7 +48,7 @@ def depend_on_path(app: Any, doctree: nodes.document) -> None:
 def put_place(app: Any, doctree: nodes.document, name: str) -> None:
     """Under a page's title: the papers' figures and sections that it is about, and where the short path goes on.
 
-    The path is the table of short_path.md; figures and sections are the registry's, which is slow to import: the build
+    The path is what short_path.md numbers; figures and sections are the registry's, which is slow to import: the build
     wrote them down (:func:`.pages.places`).
     """
     title, page = next(iter(doctree.findall(nodes.title)), None), name.removeprefix("generated/")
@@ -60,16 +60,23 @@ def put_place(app: Any, doctree: nodes.document, name: str) -> None:
 
     lines, titles = [], app.env.titles
     table = Path(app.srcdir, "short_path.md")
-    path = re.findall(r"(?m)^\| \{doc\}`/?([^`]+)`", table.read_text(encoding="utf-8")) if table.is_file() else []
+    path = (
+        re.findall(r"(?m)^\*\*\d+\. \{doc\}`/?([^`]+)`", table.read_text(encoding="utf-8")) if table.is_file() else []
+    )
     if name in path:
         n = 1 + path.index(name)
         later = [f"next: {link(one, titles[one].astext())}" for one in path[n : n + 1] if one in titles]
         onward = later[0] if later else "the last page"
-        lines.append(f"{link('short_path', 'Short path')} {n} of {len(path)} · {onward}")
+        steps = "".join('<i class="dm-here"></i>' if i < n else "<i></i>" for i in range(len(path)))
+        said = f"{link('short_path', 'Short path')} {steps} {n} of {len(path)} · {onward}"
+        lines.append(f'<p class="dm-place">{said}</p>')
     places = json.loads(Path(app.srcdir, "generated", "places.json").read_text(encoding="utf-8"))
     for paper, words in places.get(page, {}).items():
-        lines.append(f"{link('generated/papers', f'Paper {paper}')} · {html.escape(words)}")
-    below = "".join(f'<p class="dm-place">{line}</p>' for line in lines)
+        shown, *sections = map(html.escape, words)
+        more = "".join(f'<span class="dm-sections">{one}</span>' for one in sections)
+        said = f"{link('generated/papers', f'Paper {paper}')} · {shown}{more}"
+        lines.append(f'<p class="dm-place dm-paper">{said}</p>')
+    below = "".join(lines)
     title.parent.insert(title.parent.index(title) + 1, nodes.raw("", below, format="html"))
 
 
@@ -150,6 +157,31 @@ class Answer(SphinxDirective):
         return [nodes.container("", asked, nodes.raw("", form, format="html"), *messages, classes=["dm-answer"])]
 
 
+class Guess(SphinxDirective):
+    """A question to guess at, with the page's answer in short, which unfolds once somebody has guessed or asks for it.
+
+    ``{guess} words``, the option ``:answers:`` with the right one first, and what came out. ``answers.js`` judges.
+    """
+
+    required_arguments = 1
+    final_argument_whitespace = True
+    has_content = True
+    option_spec: ClassVar = {"answers": str}
+
+    def run(self) -> list[nodes.Node]:
+        right, *others = [html.escape(one.strip()) for one in self.options.get("answers", "").split(";")]
+        if not right or not others or not self.content:
+            raise self.error("a guess has :answers:, the right one; another, and below them what came out")
+        words, messages = self.parse_inline(self.arguments[0])
+        buttons = "".join(f'<button type="button">{one}</button>' for one in sorted((right, *others)))
+        found = nodes.container("", classes=["dm-in-short"])
+        self.state.nested_parse(self.content, self.content_offset, found)
+        form = f'<form class="dm-guess" data-right="{right}">{buttons}<output aria-live="polite"></output></form>'
+        form += "<details><summary>The answer in short</summary>"
+        fold = [nodes.raw("", form, format="html"), found, nodes.raw("", "</details>", format="html")]
+        return [nodes.container("", nodes.paragraph("", "", *words), *fold, *messages, classes=["dm-answer"])]
+
+
 def fix_aria(app: Any, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None) -> None:
     """Mend what those who hear a page would miss: nameless folds beside it, and roles that do not fit together."""
     contents = context["generate_toctree_html"]
@@ -201,6 +233,7 @@ def plain_search(app: Any) -> None:
 def setup(app: Any) -> dict[str, Any]:
     app.parallel = provenance.cores()
     app.add_directive("answer", Answer)
+    app.add_directive("guess", Guess)
     app.connect("config-inited", refuse_plain_build, priority=100)  # before the contents are looked for
     app.connect("doctree-read", show_markup, priority=100)  # before Sphinx takes the titles
     app.connect("html-page-context", fix_aria, priority=900)  # after the theme's own

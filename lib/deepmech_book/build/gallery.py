@@ -20,7 +20,8 @@ FOLDER = "figures"
 _IMAGE = re.compile(r'(<img class="dark-light)( dm-tall)?(" [^>]*)src="data:image/(svg|png)[^"]*"')
 #: The end of a part of a caption, outside of brackets.
 _END = re.compile(r"(?<!Fig)(?<!Figs)(?<!Eq)(?<!vs)(?<!al)[.:;] (?![^(]*\))")
-_STYLE = re.compile('(?s)<style>.*?</style>|<img class="[^"]* dm-tall"(?:[^>"]|"[^"]*")*>')
+TALL = re.compile('<img class="[^"]* dm-tall"(?:[^>"]|"[^"]*")*>')  # what is drawn for phones
+_STYLE = re.compile(f"(?s)<style>.*?</style>|{TALL.pattern}")
 _STEM = re.compile(r'class="deepmech-picture[^"]*" data-files="([^"]*)"')
 
 

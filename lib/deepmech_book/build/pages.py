@@ -117,7 +117,7 @@ def pieces(page_runs: list[PageRun], records: list[dict[str, Any]]) -> dict[str,
     return made
 
 
-def places(page: str, records: list[dict[str, Any]]) -> dict[str, str]:
+def places(page: str, records: list[dict[str, Any]]) -> dict[str, list[str]]:
     """The figures of each paper that a page draws, if only a panel of them, and its sections, in words."""
     here, found = {r["figure"] for r in records if "figure" in r and r["page"] == page}, {}
     for paper in PAPERS:
@@ -127,7 +127,7 @@ def places(page: str, records: list[dict[str, Any]]) -> dict[str, str]:
         about = [s.name for s in sections if s.paper == paper and page in s.pages]
         if drawn or about:
             figure = [f"Fig{'s' * (len(drawn) > 1)}. {', '.join(drawn)}"] if drawn else []
-            found[paper] = "; ".join(figure + about)
+            found[paper] = figure + about
     return found
 
 

@@ -42,7 +42,7 @@ _TITLE, _VALUE = re.compile(r"(?s)<th>(.*?)</th>"), re.compile(r"(?s)<td>(.*?)</
 #: What themes and MathJax bring along and nobody who reads asks for, by names below ``_static``: maps for debuggers,
 #: fonts for old browsers, words of themes in other languages; of MathJax what it needs for other mathematics than TeX.
 _UNASKED = re.compile(
-    r".*\.(map|ttf)|locales/.*|mathjax/(?!tex-chtml\.js|a11y/|output/(svg|chtml/fonts/woff)|sre/mathmaps/(base|en|nemeth)\.|input/tex/).*"
+    r".*\.(map|ttf)|locales/.*|mathjax/(?!tex-chtml\.js|a11y/|output/chtml/fonts/woff|sre/mathmaps/(base|en|nemeth)\.|input/tex/).*"
     r"|mathjax/input/tex/.*all-packages\.js"
 )
 #: An icon of Font Awesome: its name, its other names, its outline.
@@ -124,7 +124,8 @@ def build(
 
 
 def _lighten(html: Path) -> None:
-    """Remove what no page asks for: parts of MathJax and of themes, icons, and figures that pages had before."""
+    """Remove what no page asks for: parts of MathJax and of themes, icons, and figures that pages had before; and from
+    notebooks that are taken away what was drawn for phones."""
     static, icons = html / "_static", html / "_static" / "scripts" / "fontawesome.js"
     for path in static.rglob("*"):
         if path.is_file() and _UNASKED.fullmatch(path.relative_to(static).as_posix()):
@@ -136,29 +137,33 @@ def _lighten(html: Path) -> None:
     for path in (html / gallery.FOLDER).glob("*"):
         if path.name not in figures:
             path.unlink()
+    for path in (html / "_sources").rglob("*.ipynb"):
+        notebook = json.loads(path.read_text(encoding="utf-8"))
+        for output in (one for cell in notebook["cells"] for one in cell.get("outputs", [])):
+            if "dm-both" in (text := "".join(output.get("data", {}).get("text/html", ""))):
+                output["data"]["text/html"] = gallery.TALL.sub("", text).replace(" dm-both", "")
+        write_whole(path, json.dumps(notebook, ensure_ascii=False))
     write_whole(icons, _ICON.sub(lambda icon: icon[0] if named & {icon[1], *icon[2].split('"')} else "", drawn))
 
 
 def _printable(page_run: PageRun) -> str:
     """The executed notebook as the site shows it.
 
-    Its records are left out: Jupyter Book warns of a kind of output that it does not know. Cells that draw a figure,
-    show an explorer or check a claim are folded, unless their tags say ``show-input``: a page is read for what they
-    show. Where a cell checks main claims, the others stand below them as the rows of a folded table.
+    Its records are left out: Jupyter Book warns of a kind of output that it does not know. Code is folded, unless the
+    cell's tags say ``show-input``: a page is read for what cells show. Where a cell checks main claims, the others
+    stand below them as the rows of a folded table.
     """
     notebook = copy.deepcopy(page_run.notebook)
     assert notebook is not None
     for cell in notebook["cells"]:
         if "outputs" in cell:
             cell["outputs"] = _with_cards(cell["outputs"])
-        plays = False
         for data in (output.get("data", {}) for output in cell.get("outputs", [])):
-            plays |= "data-deepmech-" in "".join(data.get("text/html", ""))
+            data.pop(RECORD, None)
             if 'class="dataframe"' in (table := "".join(data.get("text/html", ""))):
                 data["text/html"] = in_words(table)
-        checks = any([output.get("data", {}).pop(RECORD, None) for output in cell.get("outputs", [])])
         tags = cell["metadata"].setdefault("tags", [])
-        if (checks or plays or "figure" in cell["metadata"].get("mystnb", {})) and "show-input" not in tags:
+        if "outputs" in cell and not {"show-input", "hide-cell", "parameters"} & {*tags}:
             tags.append("hide-input")
     return json.dumps(notebook, indent=1, ensure_ascii=False)
 

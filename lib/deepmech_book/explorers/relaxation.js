@@ -69,14 +69,14 @@ class Explorer extends StoredView {
       }, " two"),
       html("div", { class: "buttons" }, html("div", {}, this.walk, this.told)), this.weights.root,
       html("div", { class: "plots" }, figure(this.overlap), figure(this.msd)),
-      legend(key("free", "free walk, nothing fitted"), key("seed", "one initial condition"), key("mean", "their mean")),
+      legend(key("free", "free walk, nothing fitted"), key("seed", "one initial condition"), key("mean", "their mean, in the colour of its temperature")),
       this.tau.root,
       help(
         ["Networks walk by gradient steps with thermal noise. The overlap ", symbol("Q"), "(t) is the part of the weights that has moved ",
           "by less than a small window after t steps; τ₉₀ is when it falls to 0.9 (dashed upright line)."],
         "Fifty dots stand for all weights, the band for the window: as many are outside as the overlap says. Which, and how far, is not recorded.",
         "The dashed curves are weights that know nothing of any landscape: Eq. 6 with the same window and noise. Colours go from cold (blue) to hot (orange).",
-        "MSD: mean square displacement of the weights; that of a free walk is 2Dt, a straight line of slope one here.",
+        "The mean squared displacement of a free walk is 2Dt, a straight line of slope one here.",
         "Below, τ₉₀ of every temperature with its 95 % interval over initial conditions, and the free walk's. The ring is the " +
           "temperature chosen. The level line is T = 0, where only the landscape moves weights.",
         `Free: τ₉₀ within a factor of ${ALIKE} of the free walk's. Driven: faster. Held: slower.`,
@@ -145,11 +145,11 @@ class Explorer extends StoredView {
     const level = { class: "zero", points: [[times[0] / 2, LEVEL], [times.at(-1) * 2, LEVEL]] };
     this.drawRecord(this.overlap, "overlap", { low: 0, high: 1, title: ["overlap ", ...symbolText("Q"), "(t)"] }, free, here, [level]);
     const slope = 2 * this.model.get("diffusion") * run.axes[0].values[t], [least, most] = run.msd_range;
-    this.drawRecord(this.msd, "msd", { low: least, high: most, log: true, title: ["MSD"] }, times.map((time) => slope * time));
+    this.drawRecord(this.msd, "msd", { low: least, high: most, log: true, title: ["mean squared displacement"] }, times.map((time) => slope * time));
     this.drawTimes(run, t, w);
     const between = low === null || high === null ? "" : ` (${steps(low)}–${steps(high)})`, ratio = tau && freeTau[t] && tau / freeTau[t];
     this.show(...this.state(tau, freeTau[t]), [
-      `τ₉₀ ${tau === null ? "–" : steps(tau) + between}`, `free walk ${freeTau[t] === null ? "∞" : steps(freeTau[t])}`,
+      `τ₉₀ ${tau === null ? "–" : `${steps(tau)}${between} steps`}`, `free walk ${freeTau[t] === null ? "∞" : steps(freeTau[t])}`,
       ratio ? `ratio ${number(ratio, ratio < 0.1 ? 4 : 2)}` : "ratio –",
     ]);
   }

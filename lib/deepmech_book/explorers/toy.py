@@ -33,7 +33,7 @@ def derived_state(values: dict[str, Any]) -> dict[str, Any]:
         "places": plain(places.broadcast_like(array).transpose(*array.dims)),
         "names": [str(name) for name in array[curve].values],
         "looks": {str(name): looks.get(str(name), "mean") for name in array[curve].values},
-        "slider": axis_label(array[stop]),
+        "slider": _unset(axis_label(array[stop])),
         "stops": [v if isinstance(v, str) else format_number(v) for v in array[stop].values.tolist()],
         "x": values["x"] or _unset(axis_label(array[along])),
         "y": values["y"] or _unset(axis_label(array)),

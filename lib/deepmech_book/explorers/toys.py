@@ -37,13 +37,13 @@ def creeping(right: float = 0.1, left: float = 0.2, n_runs: int = 8) -> dict[str
         for t, far, near in zip(times, *ways, strict=True)
     ]
     curves = {"strong noise": strong, "weak noise": weak, "rest without noise": rest, "balance of frictions": end}
-    looks = {"weak noise": "#d95f02", "rest without noise": "chord", "balance of frictions": "free"}
+    looks = {"weak noise": "#c24e00", "rest without noise": "chord", "balance of frictions": "free"}
     return {"curves": stacked(curves, "time", "block"), "says": says, "looks": looks, "y": "load"}
 
 
 def one_weight() -> dict[str, Any]:
     """Weight decay λ: the loss ½(1 - w⁷)² + ½λ·7w² of seven layers of one weight, with the origin as a minimum."""
-    decay, w = over("weight decay λ", np.linspace(0, 0.4, 21).round(2)), over("weight w", np.linspace(-0.3, 1.15, 146))
+    decay, w = over("weight decay λ", np.linspace(0, 0.36, 19).round(2)), over("weight w", np.linspace(-0.3, 1.1, 141))
     data = 0.5 * (1 - w**7) ** 2
     far = np.linspace((5 / 12) ** (1 / 7), 1, 400)  # another minimum lies there, where λ is w⁵(1 - w⁷)
     most = far**5 * (1 - far**7)
@@ -115,6 +115,7 @@ def threshold(made: xr.Dataset) -> dict[str, Any]:
         "looks": {"straight": "points", "bent": "others", "the best of each": "now"},
         "x": "signed curvature c",
         "y": "test accuracy (%)",
+        "at": 8,
     }
 
 
@@ -122,11 +123,11 @@ def caged(run: xr.Dataset, glass: xr.DataArray) -> dict[str, Any]:
     """A temperature: the power of time by which networks move away, beside that of a glass former, which has cages."""
     both = displacement.beside_glass(run, glass).transpose("temperature", "kind", "time")
     late = both.sel(time=slice(100, None))  # before, the size of a step swings cold weights
-    low, high = late.min("time"), late.max("time")
+    ends = (one.values.round(1) for one in (late.min("time"), late.max("time")))
     says = [
-        f"At T = {format_number(t)} the power of networks stays between {least[0]:.1f} and {most[0]:.1f} after the "
-        f"first swings. The glass former's falls to {least[1]:.1f} and rises to {most[1]:.1f} again: it has a cage."
-        for t, least, most in zip(both.temperature.values, low.values, high.values, strict=True)
+        f"At T = {format_number(t)} networks' power stays between {least[0]} and {most[0]} after the first swings; "
+        f"the glass former's falls to {format_number(least[1])} and rises to {most[1]} again: a cage."
+        for t, least, most in zip(both.temperature.values, *ends, strict=True)
     ]
     looks = {"glass former": "seed", "a free walk": "free"}
     curves = xr.concat([both, xr.ones_like(both.isel(kind=[0])).assign_coords(kind=["a free walk"])], "kind")
@@ -163,3 +164,18 @@ def sliding(paths: dict[str, xr.DataArray]) -> dict[str, Any]:
     looks = dict(zip(paths, ("mean", "#d95f02"), strict=True))
     words = {"x": "along the drift", "y": "across it"}
     return {"curves": curves, "places": along, "says": says, "looks": looks, "at": len(says) // 2, **words}
+
+
+def dragged(rounds: int = 10) -> dict[str, Any]:
+    """A share β/α: output 1 of two of three classes, while each class in turn has a step along its own (2, −1, −1)."""
+    share = over("how far a step drags other classes, β/α", np.linspace(-0.3, 1, 14).round(1))
+    step = np.arange(3 * rounds)
+    push = xr.DataArray(np.tile([2.0, -1.0, -1.0], rounds), {"step": step + 1})  # of output 1, by classes in turn
+    one, two = (xr.where(push.copy(data=step % 3 == k), push, share * push).cumsum("step") for k in range(2))
+    says = [
+        f"At β/α = {format_number(b)} a step on class 1 adds 2 to output 1 of class 1, and {format_number(2 * b)} "
+        f"to that of class 2. After {3 * rounds} steps class 1 leads by {lead:.0f}."
+        for b, lead in zip(share.values, abs((one - two).isel(step=-1)).values, strict=True)
+    ]
+    curves = stacked({"class 1": one, "class 2": two}, str(share.name), "step")
+    return {"curves": curves, "says": says, "looks": {"class 2": "#c24e00"}, "x": "step", "y": "output 1"}

@@ -111,8 +111,7 @@ def growth_by_temperature(table, decay):
         one = growth(table.sel(temperature=float(t)), decay)
         if np.isfinite(one.ratio.value):
             least = "at least " if one.bound else ""
-            row = {"τ₉₀ grows by": least + str(one.ratio), "weight decay alone": f"{one.alone:.2f}", "after": one.waits}
-            rows[f"T = {t:g}"] = row
+            rows[f"T = {t:g}"] = {"τ₉₀ grows by": least + str(one.ratio), "weight decay alone": f"{one.alone:.2f}"}
     return pd.DataFrame.from_dict(rows, orient="index")
 
 

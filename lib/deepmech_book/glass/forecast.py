@@ -12,14 +12,13 @@ import xarray as xr
 from deepmech.core.estimates import Estimate, estimate, leave_one_out, stack
 from deepmech.core.random import Stream
 from deepmech.metrics.relaxation import decorrelation_time
-from deepmech_book.claims import functions, registry
-from deepmech_book.claims.display import short
+from deepmech_book.claims import display, functions, registry
 from deepmech_book.claims.functions import Measurement, measures
 from deepmech_book.claims.nulls import beside
 from deepmech_book.glass import phases, regimes
 from deepmech_book.sweeps.glass.forecasts import KINDS
 from deepmech_book.sweeps.glass.papers_size import SOURCES
-from deepmech_book.sweeps.glass.walks import FINE_WINDOW, PAPER_WINDOW
+from deepmech_book.sweeps.glass.walks import FINE_WINDOW
 
 OF_WALKS = (
     "C.2.cold_is_faster", "C.3.one_step", "C.5.no_plateau", "C.7.hot_is_gaussian", "C.7.cold_is_not",
@@ -117,16 +116,22 @@ def drawn(runs, **kind):
 def table_of_errors(walked, foretold):
     """Mean distance of overlaps from forecasts, from the least that they know to the most, and what sampling leaves.
 
-    Columns are phases, windows and regimes after the first wait (:mod:`.regimes`).
+    Columns are phases and regimes, in the finest window (:mod:`.regimes`).
     """
-    columns, names = {}, {PAPER_WINDOW: "paper's window", FINE_WINDOW: "finest window"}
+    columns = {}
     for phase, run in walked.items():
-        for window, name in names.items():
-            errors, floor = curve_errors(run, foretold[phase], window), sampling_floor(run, window)
-            for regime, at in regimes_of(run, window).items():
-                means = [float(errors.sel(kind=kind, temperature=at).mean()) for kind in (*KINDS, "other networks")]
-                columns[phase, name, regime] = [*means, float(floor.sel(temperature=at).mean())]
-    return pd.DataFrame(columns, [*KINDS, "other networks", "weights drawn anew"]).rename_axis("foretold by").T
+        errors, floor = curve_errors(run, foretold[phase]), sampling_floor(run, FINE_WINDOW)
+        for regime, at in regimes_of(run).items():
+            means = [float(errors.sel(kind=kind, temperature=at).mean()) for kind in (*KINDS, "other networks")]
+            columns[phase, regime] = [*means, float(floor.sel(temperature=at).mean())]
+    return pd.DataFrame(columns, [*KINDS, "other networks", "weights drawn anew"]).rename_axis("foretold by")
+
+
+def at_the_crossover(errors):
+    """Of :func:`table_of_errors` what a picture shows."""
+    columns = errors.xs("crossover", axis=1, level=1)
+    axes = {"forecast": list(columns.index), "phase": list(columns)}
+    return xr.DataArray(columns.to_numpy(), axes, list(axes), attrs={"long_name": "largest miss (share of weights)"})
 
 
 def sampling_floor(run, window, draws=200):
@@ -158,12 +163,10 @@ def of_papers_size(runs):
     rows = {}
     for phase, run in runs.items():
         one = run.isel(seed=0, chi=FINE_WINDOW)
-        off = abs(one.overlap - one.overlap.sel(source="walk")).max("time").drop_sel(source="walk")
-        few = abs(one.overlap.sel(source=SOURCES[2]) - one.overlap.sel(source="parabola")).max("time")
+        off = abs(one.overlap - one.overlap.sel(source="walk")).max("time").drop_sel(source=["walk", SOURCES[3]])
         went = (one.msd.sel(source="parabola") / one.msd.sel(source="walk")).isel(time=-1)
         for t in one.temperature.values.tolist():
             row = {str(name): float(off.sel(source=name, temperature=t)) for name in off.source.values}
-            row |= {"of these from the parabola": float(few.sel(temperature=t))}
             rows[phase, f"T = {t:g}"] = row | {"squared displacement": float(went.sel(temperature=t))}
     return pd.DataFrame(rows).T
 
@@ -188,6 +191,11 @@ def of_forecasts(walked, foretold, glass):
     return pd.DataFrame.from_dict(rows, "index").rename_axis("claim of the paper")
 
 
+def sign(judged):
+    """Of a cell of :func:`of_forecasts` the verdict alone."""
+    return display.LOOKS[judged.partition(":")[0]][0]
+
+
 def most_apart(measured):
     """Measurements as text, each with its interval; of arrays, the elements that differ most between any two."""
     known = {what: one if isinstance(one, Estimate) else Estimate(one) for what, one in measured.items()}
@@ -203,7 +211,7 @@ def most_apart(measured):
         one = one.select(lambda numbers: round(float(numbers.sel(where) if where and np.ndim(numbers) else numbers), 9))
         if not np.isfinite(one.value):
             return "–"
-        return short(one.value, one.interval if np.isfinite(one.low) else None)[0]
+        return display.short(one.value, one.interval if np.isfinite(one.low) else None)[0]
 
     return {what: text(one) for what, one in known.items()}
 

@@ -95,8 +95,8 @@ def paths(kinked, smooth, steps=40):
 def overlaps(kinked, smooth, source):
     """Mean overlaps after the first wait by phase and kind, of walks or of what foretells them."""
     each = {f"{p}, {kind}": runs[p] for kind, runs in (("ReLU", kinked), ("softplus", smooth)) for p in runs}
-    means = {name: run.overlap.sel(source=source).isel(waiting=[0]).mean("seed") for name, run in each.items()}
-    return {name: one.sel(time=slice(20, None)) for name, one in means.items()}
+    means = {name: first(run).overlap.sel(source=source, drop=True).mean("seed") for name, run in each.items()}
+    return {name: one.sel(time=slice(20, None)).expand_dims(told=["look and walk"]) for name, one in means.items()}
 
 
 # --- claims: the gradient at a point
@@ -185,5 +185,5 @@ def of_forecasts(kinked, smooth, number):
         for kind, run in (("ReLU", kinked[phase]), ("softplus", smooth[phase])):
             known = [source for source in run.source.values[1:] if np.isfinite(run.overlap.sel(source=source)).any()]
             each = {source: estimate(number(run, source), "seed", "symmetric").map(np.exp) for source in known}
-            columns[f"{phase}, {kind} ({run.sizes['seed']})"] = {source: str(one) for source, one in each.items()}
+            columns[phase, f"{kind} ({run.sizes['seed']})"] = {source: str(one) for source, one in each.items()}
     return pd.DataFrame(columns).fillna("")

@@ -35,16 +35,6 @@ def times_by_training(trained, wait=-1):
     return times.assign_coords(sgd_steps=length, chi=trained.chi.round(1)).rename(sgd_steps="length")
 
 
-def times_by_clock(trained):
-    """:func:`times_by_training` of each clock, along ``kind``: window, and the wait before the clock starts."""
-    tables = {
-        f"$\\chi$ = {float(chi):g}, $t_w$ = {int(wait):,}": times_by_training(trained, i).sel(chi=chi, drop=True)
-        for i, wait in enumerate(trained.waiting.values)
-        for chi in trained.chi.round(1).values
-    }
-    return xr.concat([one.drop_dims("seed") for one in tables.values()], xr.Variable("kind", list(tables)))
-
-
 def overlap_of_walk(walked, temperature, chi):
     """The overlap of walks after one wait, in one window, and that of free walks in the same window (Eq. 6).
 

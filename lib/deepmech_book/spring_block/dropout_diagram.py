@@ -33,19 +33,18 @@ def cells(networks):
 
 
 ROWS = {
-    "rank correlation of accuracy with |curvature|": "whole plane: bend",
-    "the same, with the distance from the noise best in other rows": "whole plane: distance from best dropout",
-    "within rows: with |curvature|": "within rows: bend",
-    "within rows: with that distance": "within rows: distance from best dropout",
+    "rank correlation of accuracy with |curvature|": "all cells: size of the bend",
+    "the same, with the distance from the noise best in other rows": "all cells: distance from the best dropout",
+    "within rows: with |curvature|": "within rows: size of the bend",
+    "within rows: with that distance": "within rows: distance from the best dropout",
     "highest accuracy": "highest accuracy",
     "its cell": "its cell",
     "its curvature": "its curvature",
-    "best bent minus best straight cell, percentage points": "best bent minus best straight, points",
 }
 
 
 def table(made):
-    """Bend and rival, the best cell, and what bent cells gain, of diagrams by title."""
+    """Bend and rival, and the best cell, of diagrams by title."""
     return summaries.table(made).loc[list(ROWS)].rename(ROWS)
 
 

@@ -82,7 +82,7 @@ RIVALS = {
     "best noise": lambda one: one.falls(),
     "best noise, within rows": lambda one: one.falls(in_rows=True),
 }
-SIGNS = {"yes": ("✓", "#4a90d980"), "no": ("✗", "#d9483b80"), "?": ("?", "#88888830")}
+SIGNS = {"yes": ("✓", "#0072b260"), "no": ("✗", "#c24e0060"), "?": ("?", "#88888830")}
 """Sign and ground of a cell by whether the bend is better than the rival; grounds shine through to the page's."""
 
 
@@ -93,8 +93,8 @@ def against_rivals(made):
         found = {kind: number(NetworkDiagram(one)) for kind, number in RIVALS.items()}
         rows[title.replace("_", " ")] = {kind: _cell(one) for kind, one in found.items()}
     table = pd.DataFrame(rows).T
-    table.columns = pd.MultiIndex.from_product([dict.fromkeys(k.split(",")[0] for k in RIVALS), ["plane", "rows"]])
-    return table.rename_axis(columns=["better than", "over the"]).to_html(escape=False)
+    table.columns = pd.MultiIndex.from_product([dict.fromkeys(k.split(",")[0] for k in RIVALS), ["all", "rows"]])
+    return table.rename_axis(columns=["is the bend better than", "over cells of"]).to_html(escape=False)
 
 
 def _cell(found):

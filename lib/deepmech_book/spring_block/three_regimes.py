@@ -61,7 +61,7 @@ def fitted_chains(load, seen=2 / 3, n_rates=40):
     chosen = np.unravel_index([c for _, c in best], [len(v) for v in CHAINS.values()])
     found = {name: np.array(CHAINS[name])[k] for name, k in zip(CHAINS, chosen, strict=True)}
     found |= {"r2": _explained(curves, measured, ~fitted), "time": rates[[k for k, _ in best]]}
-    like = load.isel(layer=0, at_epoch=0, drop=True)
+    like = _like(load)
     shaped = {name: like.copy(data=np.reshape(values, like.shape)) for name, values in found.items()}
     return xr.Dataset({"load_curve": load.copy(data=curves.reshape(load.shape)), **shaped})
 
@@ -84,22 +84,29 @@ def relaxed(load, seen=2 / 3):
         left = ((model - measured)[..., fitted] ** 2).sum((1, 2))
         better = left < best
         best[better], curves[better] = left[better], model[better]
-    like = load.isel(layer=0, at_epoch=0, drop=True)
-    r2 = like.copy(data=_explained(curves, measured, ~fitted).reshape(like.shape))
+    r2 = _like(load).copy(data=_explained(curves, measured, ~fitted).reshape(_like(load).shape))
     return xr.Dataset({"load_curve": load.copy(data=curves.reshape(load.shape)), "r2": r2})
 
 
-def table(fit, rival):
-    """R² of the chains and of the rival, and the chains' numbers; medians over seeds, by regime."""
+def standing(load, seen=2 / 3):
+    """R² at epochs not seen if every layer stays where it was at the last one that is."""
+    load, measured, fitted = _networks(load, seen)
+    r2 = _explained(measured[..., fitted][..., -1:], measured, ~fitted)
+    return _like(load).copy(data=r2.reshape(_like(load).shape))
+
+
+def table(fit, rival, still):
+    """R² of the chains, of the rival and of standing still, and the chains' numbers; medians over seeds, by regime."""
     names = {
         "r2": "R² of the chain",
-        "rival": "R² of the rival",
+        "rival": "R² of the formula",
+        "still": "R² if nothing moves",
         "friction_right": "friction to the right",
         "friction_left": "friction to the left",
         "noise_bar": "noise",
         "time": "chain's time at the last epoch",
     }
-    medians = fit[["r2", *NUMBERS]].assign(rival=rival["r2"]).median("seed").to_dataframe()
+    medians = fit[["r2", *NUMBERS]].assign(rival=rival["r2"], still=still).median("seed").to_dataframe()
     ends = {name: (min(tried), max(tried)) for name, tried in {**CHAINS, "time": (1.0, LONGEST)}.items()}
     told = {name: [f"{v:.3g}{'*' * (v in ends.get(name, ()))}" for v in medians[name]] for name in names}
     return pd.DataFrame(told, medians.index).rename(columns=names).T
@@ -107,8 +114,8 @@ def table(fit, rival):
 
 @pictured
 def followed(network, fit, rival, *, layers=(1, 4, 7), seen=2 / 3, fig):
-    """Data separation of networks (dots), fitted chains (solid) and the rival (dashed), a panel a regime."""
-    fig.set_figheight(3.4)
+    """Data separation of networks (dots), fitted chains (solid), the rival (dashed), and if nothing moved (dotted)."""
+    fig.set_figheight(3.9)
     epoch, regimes = network["at_epoch"].values, network["regime"].values.tolist()
     scores = [[float(one["r2"].sel(regime=regime)) for one in (fit, rival)] for regime in regimes]
     titles = [f"{name}\n$R^2$ {a:.2f}, formula {b:.2f}" for name, (a, b) in zip(regimes, scores, strict=True)]
@@ -125,6 +132,9 @@ def followed(network, fit, rival, *, layers=(1, 4, 7), seen=2 / 3, fig):
                 curve, known = curves.sel(regime=regime, layer=layer), layer > layers[0] or ax is not axes[0]
                 ax.plot(epoch, curve, color=colour, label=None if known else name, **how)
             ends.append((epoch[-1], float(curve[-1]), str(layer), colour))
+            at = network["at_epoch"].where(network["at_epoch"] <= seen * epoch[-1], drop=True)[-1:]
+            stands = network.sel(regime=regime, layer=layer, at_epoch=at).item()
+            ax.plot([*at, epoch[-1]], 2 * [stands], color=LIGHT.muted, ls=":", label=None if known else "nothing moves")
         ax.axvline(seen * epoch[-1], color=LIGHT.muted, lw=1.2)
         ax.set_xlim(0, 1.2 * epoch[-1])
         end_labels(ax, ends, 2.0, edge=0.82)
@@ -147,6 +157,11 @@ def _tried(n_blocks):
     run = averaged(Chain(n_blocks=n_blocks, **numbers), LONGEST, dt=STEP, record=times)
     loads = run["load_curve"].transpose(..., "block", "time").values[..., :-1, :]
     return loads.reshape(-1, *loads.shape[-2:])
+
+
+def _like(load):
+    """An array over networks, for one number of each."""
+    return load.isel(layer=0, at_epoch=0, drop=True)
 
 
 def _networks(load, seen):
@@ -175,7 +190,8 @@ def _unit(loads):
 
 def _explained(model, measured, judged):
     """R² over layers and the epochs ``judged``."""
-    left, y = (model - measured)[..., judged], measured[..., judged]
+    y = measured[..., judged]
+    left = np.broadcast_to(model, measured.shape)[..., judged] - y
     return 1 - (left**2).sum((1, 2)) / ((y - y.mean((1, 2), keepdims=True)) ** 2).sum((1, 2))
 
 
