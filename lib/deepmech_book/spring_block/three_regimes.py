@@ -11,7 +11,7 @@ import pandas as pd
 import xarray as xr
 
 from deepmech.core.labels import over
-from deepmech.plots.style import DASHES, LIGHT, legend, panels, sequential_colours
+from deepmech.plots.style import DASHES, LIGHT, NARROW, WIDE, legend, panels, sequential_colours
 from deepmech.simulators.spring_block import Chain, averaged, simulate
 from deepmech_book.claims.functions import Measurement, measures
 from deepmech_book.claims.nulls import beside
@@ -115,13 +115,14 @@ def table(fit, rival, still):
 @pictured
 def followed(network, fit, rival, *, layers=(1, 4, 7), seen=2 / 3, fig):
     """Data separation of networks (dots), fitted chains (solid), the rival (dashed), and if nothing moved (dotted)."""
-    fig.set_figheight(3.9)
+    phone = fig.get_figwidth() <= NARROW
+    fig.set_size_inches(*(NARROW, 8.4) if phone else (WIDE, 3.9))
     epoch, regimes = network["at_epoch"].values, network["regime"].values.tolist()
     scores = [[float(one["r2"].sel(regime=regime)) for one in (fit, rival)] for regime in regimes]
     titles = [f"{name}\n$R^2$ {a:.2f}, formula {b:.2f}" for name, (a, b) in zip(regimes, scores, strict=True)]
-    axes = panels(fig, titles, 3, "epoch", SEPARATION, sharey=True)
+    axes = panels(fig, titles, 1 if phone else 3, "epoch", SEPARATION, sharey=True)
     kinds: tuple[tuple[str, xr.DataArray, dict[str, Any]], ...] = (
-        ("network", network, {"marker": ".", "ls": "", "alpha": 0.6}),
+        ("network", network, {"marker": "o", "ls": "", "alpha": 0.6}),
         ("chain", fit["load_curve"], {"lw": 1.8}),
         ("formula without springs", rival["load_curve"], {"lw": 1.8, "ls": DASHES}),
     )
@@ -130,7 +131,8 @@ def followed(network, fit, rival, *, layers=(1, 4, 7), seen=2 / 3, fig):
         for layer, colour in zip(layers, sequential_colours(len(layers)), strict=True):
             for name, curves, how in kinds:
                 curve, known = curves.sel(regime=regime, layer=layer), layer > layers[0] or ax is not axes[0]
-                ax.plot(epoch, curve, color=colour, label=None if known else name, **how)
+                some = slice(None, None, 3 if name == "network" else 1)  # dots that do not hide lines
+                ax.plot(epoch[some], curve[some], color=colour, label=None if known else name, **how)
             ends.append((epoch[-1], float(curve[-1]), str(layer), colour))
             at = network["at_epoch"].where(network["at_epoch"] <= seen * epoch[-1], drop=True)[-1:]
             stands = network.sel(regime=regime, layer=layer, at_epoch=at).item()
@@ -138,7 +140,7 @@ def followed(network, fit, rival, *, layers=(1, 4, 7), seen=2 / 3, fig):
         ax.axvline(seen * epoch[-1], color=LIGHT.muted, lw=1.2)
         ax.set_xlim(0, 1.2 * epoch[-1])
         end_labels(ax, ends, 2.0, edge=0.82)
-    legend(fig, axes[0])
+    legend(fig, axes[0], 2 if phone else 4)
 
 
 def _relaxing(time, n_layers, epoch):
