@@ -145,7 +145,8 @@ def test_keyboard_reaches_everything_and_shows_where_it_is(visit: Any, still: An
         reached.append(page.evaluate("(e => e.name || e.textContent || e.className)(document.activeElement)"))
         assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none", reached[-1]
     wanted = [*SLIDERS[kind], *["handle"] * (kind in ACROSS), *page_of(kind).state()["presets"]]
-    wanted += ["Start", "Step", "Reset", "New noise"] + ["Guess one", "Concave", "Linear", "Convex"] * (kind == "chain")
+    wanted += ["Start", "Step", "Reset", "New noise"]
+    wanted += ["Guess one", "Concave", "Straight", "Convex"] * (kind == "chain")
     assert sorted(wanted) == sorted(reached[1:-1])
 
 
@@ -249,7 +250,7 @@ def test_several_of_both_kinds_on_one_page(visit: Any, tmp_path: Path) -> None:
 ENDS = {
     "chain": [
         ("Lazy", 60, "Time 60. Lazy: concave"),
-        ("Balanced", 60, "Time 60. Balanced: linear"),
+        ("Balanced", 60, "Time 60. Balanced: straight"),
         ("Over-noisy", 60, "Time 60. Over-noisy: convex"),
     ],
     "elastic": [

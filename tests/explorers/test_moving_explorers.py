@@ -104,7 +104,7 @@ def test_guess_first_then_see(visit: Any, still: Any) -> None:
     page.get_by_role("button", name="Convex", exact=True).click()
     assert page.locator(".phase").is_visible()
     page.wait_for_function("/^(Right|No)\\b/.test(document.querySelector('.guess span').textContent)", timeout=60_000)
-    word = {"Lazy": "concave", "Balanced": "linear", "Over-noisy": "convex"}[page.inner_text(".state strong")]
+    word = {"Lazy": "concave", "Balanced": "straight", "Over-noisy": "convex"}[page.inner_text(".state strong")]
     told = page.inner_text(".guess span")
     assert told.startswith(f"{'Right' if word == 'convex' else f'No, {word}'} at t = 100, ")
 

@@ -17,7 +17,7 @@ from deepmech_book.sweeps.spring_block.networks import PANELS
 def test_a_page_from_disk_trains_after_a_guess_beside_the_chain(visit: Any, still: Any) -> None:
     page = visit().open(still("training", epochs=2, dropout=0.14, batch_size=50, learning_rate=0.01))
     assert page.inner_text(".state strong") == "Untrained" and page.locator(".lines.network .mean").count() == 0
-    page.get_by_role("button", name="Linear", exact=True).click()
+    page.get_by_role("button", name="Straight", exact=True).click()
     page.wait_for_function("document.querySelector('input[name=shown]').value === '2'", timeout=60_000)
     page.get_by_role("button", name="Train", exact=True).wait_for()
     curve = simulated(

@@ -70,28 +70,31 @@ def test_no_line_where_nothing_changes_sign():
     assert not fig.legends and diagram(load, c).render().legends
 
 
-def test_phases_are_named_on_cells_of_their_sign_and_only_where_there_is_room():
+def test_phases_are_named_at_the_ends_of_the_scale_and_nothing_is_written_on_cells():
     load, c = field()
-    bends = {"both": c, "up": c + 2, "thin": c.where(c <= 0, 0.0).where(c.eps < 1, 0.1)}
-    found = {}
-    for title, bend in bends.items():
-        texts = diagram(load, bend).render().axes[1].texts
-        found[title] = [text.get_text() for text in texts]
-        for text in texts:
-            x, y = text.get_position()
-            under = bend.transpose("eps", "mu").values[round(x), round(y)]
-            assert (under > 0) == (text.get_text() == "concave") and under != 0
-    assert found == {"both": ["concave", "convex"], "up": ["concave"], "thin": ["convex"]}
+    one = xr.Dataset({"load_curve": load, "curvature": c}).transpose("eps", "mu", "block")
+    for picture in (diagram(load, c), figures.phases({"one": one}, **say)):
+        *planes, bar = picture.render().axes
+        assert [bar.get_title(loc=side) for side in ("left", "center", "right")] == [
+            "convex",
+            "signed curvature",
+            "concave",
+        ]
+        assert not any(ax.texts for ax in planes)
 
 
 def test_diagrams_side_by_side_share_one_scale():
     load, c = field()
     one = xr.Dataset({"load_curve": load, "curvature": c}).transpose("eps", "mu", "block")
-    fig = figures.phases({"weak": 0.5 * one, "strong": one}, {"lazy": (0.8, 0.8)}, **say).render()
+    fig = figures.phases({"weak": 0.5 * one, "strong": one}, **say).render()
     weak, strong = (next(iter(ax.collections)) for ax in fig.axes[:2])
     assert weak.norm.vmin == strong.norm.vmin == -1 and weak.norm.vmax == strong.norm.vmax == 1
     assert len(fig.axes) == 3 and fig.axes[1].get_ylabel() == ""
-    assert [[text.get_text() for text in ax.texts] for ax in fig.axes[:2]] == [["lazy"], ["lazy"]]
+    accuracy = {title: one.assign(accuracy=c + more) for title, more in (("low", 10), ("high", 80))}
+    fig = figures.phases(accuracy, shade="accuracy", **say).render()
+    low, high = (next(iter(ax.collections)) for ax in fig.axes[:2])
+    np.testing.assert_allclose(low.get_array(), high.get_array())
+    assert low.get_array().max() == 0 and [ax.get_title(loc="left")[-6:] for ax in fig.axes[:2]] == ["11.0 %", "81.0 %"]
 
 
 def test_boundary_at_its_data_coordinates_on_uneven_axes():
@@ -148,6 +151,12 @@ def test_ticks_name_the_values_of_their_cells():
     at = list(map(int, ax.get_xticks()))
     assert [t.get_text() for t in ax.get_xticklabels()] == [names[i] for i in at]
     assert at == list(range(0, 5, at[1])) and at[1] <= 2
+    load, c = field(x=np.linspace(0, 0.25, 9))
+    ax = diagram(load, c).render().axes[1]
+    for at, label in zip(ax.get_xticks(), ax.get_xticklabels(), strict=True):
+        assert float(label.get_text()) == pytest.approx(at / 32) and len(label.get_text()) <= 4, (
+            "round, and in its place"
+        )
 
 
 def test_wrong_dimensions_say_what_was_needed():

@@ -40,11 +40,6 @@ def test_few_cells_are_oriented_as_phase_diagrams_and_carry_their_numbers():
     assert many.get_xticks().tolist() != plane(nx=9).a.values.tolist() and not many.texts
 
 
-def test_a_boundary_does_not_widen_the_plane():
-    without, with_line = (drawn(plane(nx=9), **more) for more in ({}, {"boundary": ([-9, 9], [0, 99])}))
-    assert without.get_xlim() == with_line.get_xlim() and without.get_ylim() == with_line.get_ylim()
-
-
 def test_numbers_of_cells_have_the_same_decimals():
     values = xr.DataArray([[0.06, 0.001], [-0.0085, 0.01]], {"a": [0.0, 1.0], "b": [0.0, 1.0]}, ("a", "b"))
     texts = {t.get_position(): t.get_text() for t in drawn(values).texts}

@@ -39,7 +39,7 @@ def test_a_diagram_names_its_axes_and_scales_by_the_data():
     left, right, energy, curvature = fig.axes
     named = left.get_ylabel(), right.get_ylabel(), left.get_xlabel(), right.get_xlabel()
     assert named == (r"negative slope $\alpha$", "", *2 * (r"noise $\varepsilon$",))
-    assert (energy.get_xlabel(), curvature.get_xlabel()) == ("energy (J)", "signed curvature")
+    assert (energy.get_title(loc="left"), curvature.get_title()) == ("energy (J)", "signed curvature")
 
 
 def test_curves_go_where_they_are_asked_to():

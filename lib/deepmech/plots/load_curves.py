@@ -168,7 +168,8 @@ def layer_curves(
 ) -> Figure:
     """Load curves over named layers, one panel per network: :func:`plot_load_curve` in each, on one scale.
 
-    Where names of numbered layers have no room, their numbers stand alone.
+    Where names of numbered layers have no room, their numbers stand alone. A single curve whose title ends in the name
+    of a shape or phase has its colour.
 
     Parameters
     ----------
@@ -206,17 +207,20 @@ def layer_curves(
         t: transpose_to(f"layer_curves curves[{t!r}]", c, *filter(None, [by]), "layer") for t, c in curves.items()
     }
     words = (0.3 if by else 0.0) + (0.25 if by_label else 0.0)
-    columns = min(specs.check_int("layer_curves: columns", columns), len(curves))
+    columns = specs.check_int("layer_curves: columns", columns)
+    columns = min(columns, len(curves)) if fig is None else style.in_a_row(fig, columns, len(curves))
     fig = style.new_figure(fig, 0.3 + (3.1 if columns < 3 else 2.5) * rows_of(len(curves), columns) + words)
-    fig.set_figwidth(style.NARROW if columns < 3 else style.WIDE)
+    fig.set_figwidth(style.column(fig, columns))
     room = (fig.get_figwidth() / columns - 0.6) / max(curve.sizes["layer"] for curve in curves.values())
     numbered = all(str(n).isdecimal() for curve in curves.values() for n in curve["layer"].values)
     plain = numbered and (room < 0.35 or not any("kind" in curve.coords for curve in curves.values()))
     axes = panels(fig, list(curves), columns, r"layer $\ell$" if plain else "", y_label, sharey=True)
-    for ax, curve in zip(axes, curves.values(), strict=True):
+    for ax, (title, curve) in zip(axes, curves.items(), strict=True):
         plot_load_curve(curve.drop_vars("kind", errors="ignore") if plain else curve, by=by, ax=ax)
+        if not by and (shape := title.split(": ")[-1]) in style.SHAPES:
+            ax.lines[0].set_color(style.SHAPES[shape])
     if by:
-        shared_legend(fig, axes[0], title=by_label)
+        shared_legend(fig, axes[0], 3 if columns < 3 else 8, title=by_label)
     return fig
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
@@ -13,6 +13,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Colormap, LogNorm, Normalize, TwoSlopeNorm
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import MaxNLocator
 
@@ -42,7 +43,7 @@ def phase_diagram(
     boundary_label: str = "",
     line_label: str = STRAIGHT,
     names: tuple[str, str] = ("concave", "convex"),
-    stacked: bool = False,
+    bright: Literal["high", "low"] = "high",
     fig: Figure | None = None,
 ) -> Figure:
     """A phase diagram in the manner of Shi, Pan and Dokmanić (2024, Figs. 1 and 3), with its phase line.
@@ -63,8 +64,8 @@ def phase_diagram(
     shade_label, x_label, y_label : str, optional
         Names, with units, of that quantity and of the axes, in place of those in the data.
     curvature : DataArray, dims (x, y), optional
-        Signed curvature. Adds a second panel, shaded by it, on which the phases are named, and on both panels a line
-        between the cells of either sign. It runs along edges of cells, so that it hides no curve.
+        Signed curvature. Adds a second panel, shaded by it, at the ends of whose scale the phases are named, and on
+        both panels a line between the cells of either sign. It runs along edges of cells, so that it hides no curve.
     boundary : (x values, y values), optional
         A curve in data coordinates, such as a closed-form phase boundary, dashed on every panel.
     boundary_label : str
@@ -73,10 +74,10 @@ def phase_diagram(
         What the legend says of the line between the signs: what was found there.
     names : (str, str)
         Of the phases whose curves are concave and convex.
-    stacked : bool
-        The second panel below the first, for narrow screens.
+    bright : {"high", "low"}
+        Which values of ``shade`` are yellow.
     fig : Figure, optional
-        Where to draw; a new figure without it.
+        Where to draw; a new figure without it. In one that is narrow, for phones, the second panel is below the first.
 
     Returns
     -------
@@ -92,7 +93,7 @@ def phase_diagram(
     >>> load = xr.DataArray([[[2.0, 1.5, 0.0], [2.0, 1.0, 0.0]]], dims=("noise", "slope", "layer"))
     >>> bend = xr.DataArray([[0.2, 0.0]], dims=("noise", "slope"), attrs={"long_name": "signed curvature"})
     >>> fig = phase_diagram(load, x="noise", y="slope", layer="layer", shade=bend)
-    >>> fig.axes[0].get_xlabel(), fig.axes[1].get_xlabel()
+    >>> fig.axes[0].get_xlabel(), fig.axes[1].get_title(loc="left")
     ('noise $\\\\varepsilon$', 'signed curvature')
     """
     load = sort_axes("phase_diagram load", load, x, y, layer)
@@ -107,15 +108,18 @@ def phase_diagram(
         line = [
             position(f"phase_diagram boundary ({d})", load[d].values, v) for d, v in zip((x, y), boundary, strict=True)
         ]
+    stacked = fig is not None and fig.get_figwidth() <= style.NARROW
     rows, columns = (len(shades), 1) if stacked else (1, len(shades))
-    inches = style.NARROW if stacked else style.WIDTH
+    inches = style.NARROW if stacked else style.WIDE if columns > 1 else style.COLUMN
     cell, width = cells_of(load, columns, inches)
     fig = style.new_figure(fig, rows * (cell[1] * load.sizes[y] + 1.15) + 0.35)
     fig.set_figwidth(inches)
     axes = list(fig.subplots(rows, columns, sharey=not stacked, squeeze=False).flat)
     for ax, (values, label) in zip(axes, shades, strict=True):
-        shading = draw_cells(ax, load, values, bend, cell, width)
-        colorbar(shading, ax, label, location="top", pad=0.02, aspect=20)
+        cmap = style.SEQUENTIAL if bright == "high" else style.SEQUENTIAL.reversed()
+        shading = draw_cells(ax, load, values, bend, cell, width, cmap=cmap)
+        bar = colorbar(shading, ax, "", location="top", pad=0.02, aspect=25)
+        bar.ax.set_title(label, loc="left" if values is not bend else "center")
         if line is not None:
             halo = [withStroke(linewidth=width + 2, foreground=LIGHT.background)]
             ax.plot(*line, color=INK, lw=width, linestyle=style.DASHES, path_effects=halo, gid="boundary")
@@ -123,7 +127,7 @@ def phase_diagram(
         if stacked or ax is axes[0]:
             ax.set_ylabel(y_label or axis_label(load[y]))
     if bend is not None:
-        name_phases(axes[-1], bend.values, cell, names)
+        name_ends(bar, names)
     entries = []
     if bend is not None and np.nanmin(bend) < 0 < np.nanmax(bend):
         words = textwrap.fill(line_label, 44) if stacked else line_label
@@ -131,17 +135,18 @@ def phase_diagram(
     if line is not None and boundary_label:
         entries.append(Line2D([], [], color=LIGHT.text, lw=width, linestyle=style.DASHES, label=boundary_label))
     if entries:
-        short = len(line_label + boundary_label) < 60 and not stacked
-        fig.legend(handles=entries, loc="outside lower left", ncols=2 if short else 1)
+        fig.legend(handles=entries, loc="outside lower left", ncols=1 if stacked else 2)
     return fig
 
 
-def cells_of(load: xr.DataArray, columns: int, inches: float = style.WIDTH) -> tuple[tuple[float, float], float]:
+def cells_of(
+    load: xr.DataArray, columns: int, inches: float, tallest: float = 2.9
+) -> tuple[tuple[float, float], float]:
     """Sides of a cell (x, y) in inches, where so many diagrams of ``load`` (x, y, layer) share a row of so many
-    ``inches``, and how wide curves are."""
+    ``inches`` and are ``tallest`` at most, and how wide curves are."""
     across, down = load.sizes[load.dims[0]], load.sizes[load.dims[1]]
     side = (inches - 0.75 - 0.2 * columns) / columns / across
-    return (side, float(np.clip(side * down, 1.6, 2.9)) / down), float(np.clip(4.5 * side, 1.1, 2.0))
+    return (side, float(np.clip(side * down, 1.6, tallest)) / down), float(np.clip(4.5 * side, 1.1, 2.0))
 
 
 def colorbar(shading: ScalarMappable, ax: Axes | Sequence[Axes], label: str, **how: Any) -> Any:
@@ -162,7 +167,7 @@ def colorbar(shading: ScalarMappable, ax: Axes | Sequence[Axes], label: str, **h
 
 def draw_cells(
     ax: Axes, load: xr.DataArray, shade: xr.DataArray, bend: xr.DataArray | None, cell: tuple[float, float],
-    width: float, limits: tuple[float, float] | None = None,
+    width: float, limits: tuple[float, float] | None = None, cmap: Colormap = style.SEQUENTIAL,
 ) -> ScalarMappable:  # fmt: skip
     """Equal cells (x, y) of so many inches, shaded, a load curve in each, and the line where ``bend`` changes sign.
 
@@ -171,7 +176,6 @@ def draw_cells(
     """
     values = shade.values
     low, high = limits or (float(np.nanmin(values)), float(np.nanmax(values)))
-    cmap: Colormap = style.SEQUENTIAL
     norm: Normalize = Normalize(low, high)
     if shade is bend:
         reach = max(-low, high) or 1.0
@@ -206,13 +210,22 @@ def _broken(ax: Axes, pieces: list[np.ndarray], **how: Any) -> None:
 
 
 def _ticks(ax: Axes, x: np.ndarray, y: np.ndarray, cell: tuple[float, float]) -> None:
-    """Values of the cells at their centres, left out regularly where they would touch; ``cell`` in inches."""
-    names = [[style.format_number(v) for v in values] for values in (x, y)]
+    """Values of the cells at their centres, left out regularly where they would touch; ``cell`` in inches. Where they
+    are numbers of many digits, in equal steps, round ones stand between them."""
     em = style.SMALL / 72
-    needed = (style.LETTER * em * (max(map(len, names[0])) + 1), 1.7 * em)  # one free between neighbours
-    for axis, labels, need, side in zip((ax.xaxis, ax.yaxis), names, needed, cell, strict=True):
-        step = int(np.ceil(need / side))
-        axis.set_ticks(range(0, len(labels), step), labels[::step])
+    for axis, values, side in zip((ax.xaxis, ax.yaxis), (x, y), cell, strict=True):
+        short = [v if abs(v) >= 1 else float(f"{v:.2g}") for v in values.tolist()]
+        names = [style.format_number(v) for v in short]
+        need = style.LETTER * em * (max(map(len, names)) + 1) if axis is ax.xaxis else 1.7 * em  # one letter free
+        steps, step = np.diff(values), int(np.ceil(need / side))
+        if len(steps) and np.allclose(steps, steps[0]) and not np.allclose(values, short):
+            most = MaxNLocator(int(np.clip(len(values) * side / need, 1, 6)), steps=[1, 2, 5, 10])
+            low, high = sorted(values[[0, -1]].tolist())
+            inside = [v for v in most.tick_values(low, high) if low <= v <= high]
+            round_ones = sorted(inside, reverse=bool(values[0] == high))
+            axis.set_ticks(position("ticks", values, round_ones), map(style.format_number, round_ones))
+        else:
+            axis.set_ticks(range(0, len(names), step), names[::step])
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
 
@@ -231,24 +244,13 @@ def _sign_change(ax: Axes, curvature: np.ndarray, width: float) -> None:
     _broken(ax, pieces, color=INK, lw=width, solid_capstyle="projecting", path_effects=halo, gid="sign change")
 
 
-def name_phases(
-    ax: Axes, curvature: np.ndarray, cell: tuple[float, float], names: tuple[str, str] = ("concave", "convex")
-) -> None:
-    """The names where curves are most concave and most convex; none where the cells of a sign have no room for it."""
-    for word, sign in zip(names, (1, -1), strict=True):
-        inches = np.array([0.65 * len(word) + 0.6, 1.5]) * style.SMALL / 72
-        room = tuple(np.ceil(inches / cell).astype(int))
-        if np.any(np.array(room) > curvature.shape):
-            continue
-        bent = np.where(np.sign(curvature) == sign, np.abs(curvature), -np.inf)
-        sums = np.lib.stride_tricks.sliding_window_view(bent, room).sum((2, 3))
-        at = np.unravel_index(sums.argmax(), sums.shape)
-        if np.isfinite(sums[at]):
-            write_on_cells(ax, np.array(at) + (np.array(room) - 1) / 2, word)
+def name_ends(bar: Any, names: tuple[str, str]) -> None:
+    """What concave and convex curves are called, at the ends of the scale of curvature and in their colours."""
+    for name, side, colour in zip(names, ("right", "left"), (LIGHT.warm, LIGHT.cool), strict=True):
+        bar.ax.set_title(name, loc=side, color=colour)
 
 
-def write_on_cells(ax: Axes, at: Any, words: str, **how: Any) -> None:
-    """Words in the middle of a box that curves shine through only faintly."""
-    box = {"boxstyle": "round,pad=0.2", "fc": LIGHT.background, "ec": "none", "alpha": 0.88}
-    look: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": style.SMALL, "bbox": box}
-    ax.text(at[0], at[1], words, color=INK, **look, **how)
+def frame_best(ax: Axes, values: np.ndarray) -> None:
+    """A frame around the cell of the largest value."""
+    i, j = np.unravel_index(np.nanargmax(values), values.shape)
+    ax.add_patch(Rectangle((i - 0.5, j - 0.5), 1, 1, fill=False, ec=INK, lw=2.6, gid="best", zorder=5))

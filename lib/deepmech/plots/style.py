@@ -5,9 +5,9 @@ Blue is what a picture is about, and a load curve that sags; vermilion is what s
 curve that bulges; grey is what they are compared with. More things than three are told apart by the other hues of
 :data:`OKABE_ITO`, ordered ones by shades. The pages and the explorers of the book have the same.
 
-Most pictures of one or two panels are 460 CSS pixels wide: in the column of a phone their smallest text is still 11
-pixels high. One with more in a row is 880 pixels wide, wider than the column of text. Lines keep a contrast of at least
-3:1 with the background (WCAG 2, success criterion 1.4.11); text keeps 4.5:1.
+Most pictures of one or two panels are 560 CSS pixels wide, so that a phone shows all of it; one with more in a row, and
+a phase diagram, is 880 pixels wide, wider than the column of text, and has a drawing of its own for phones. Lines keep
+a contrast of at least 3:1 with the background (WCAG 2, success criterion 1.4.11); text keeps 4.5:1.
 """
 
 from __future__ import annotations
@@ -27,13 +27,16 @@ from matplotlib import colormaps, font_manager
 from matplotlib.axes import Axes
 from matplotlib.colors import Colormap, LinearSegmentedColormap, to_hex, to_rgb, to_rgba_array
 from matplotlib.figure import Figure
+from matplotlib.patheffects import withStroke
 
 WIDTH = 6.2
 """Width of a picture in inches of 100 CSS pixels."""
 WIDE = 8.8
-"""Width of one with three panels or more in a row."""
+"""Width of one with three panels or more in a row, and of phase diagrams."""
+COLUMN = 5.6
+"""Width of most: that of a column of text, and legible where a phone shows all of it."""
 NARROW = 4.6
-"""Width of one whose words are still 11 pixels high where a phone shows all of it."""
+"""Width of a drawing for phones, whose words are still 11 pixels high there."""
 TEXT = 12
 SMALL = 11
 """Type sizes in points: labels, and the smallest text anywhere."""
@@ -45,6 +48,12 @@ for _file in (Path(__file__).parent / "fonts").glob("*.ttf"):
 
 OKABE_ITO = ("#0072B2", "#C24E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
 """The categorical palette of Okabe and Ito (2008), black left out, strongest first; vermilion dark enough for words."""
+SHAPES = {
+    **dict.fromkeys(("concave", "lazy"), OKABE_ITO[1]),
+    **dict.fromkeys(("straight", "balanced"), "#48566b"),
+    **dict.fromkeys(("convex", "over-noisy"), OKABE_ITO[0]),
+}
+"""Load curves by their shape, and the phases called after it, have one colour everywhere."""
 MARKS = "osD^vPX"
 """Groups of points differ in shape as well as in colour."""
 DASHES = (0, (4, 2))
@@ -131,8 +140,11 @@ def temperatures(values: Any) -> list[str]:
 def palette(values: Any, dim: str | None = None) -> list[str]:
     """Colours for the curves of a dimension: a ramp for numbers, which have an order; categories for words.
 
-    The dimension ``"temperature"`` runs from cold to hot.
+    The dimension ``"temperature"`` runs from cold to hot; shapes and phases have colours of their own (:data:`SHAPES`).
     """
+    shapes = [re.sub(r"^\(\w\) ", "", str(value)) for value in values]
+    if SHAPES.keys() >= set(shapes):
+        return [SHAPES[shape] for shape in shapes]
     ordered = np.issubdtype(np.asarray(values).dtype, np.number)
     if ordered and dim == "temperature":
         return temperatures(values)
@@ -221,6 +233,21 @@ def applied() -> AbstractContextManager[None]:
     '#222832'
     """
     return matplotlib.style.context(["default", rc()])
+
+
+def column(fig: Figure, panels: int = 1) -> float:
+    """Width of a picture with so many panels in a row: no more than ``fig`` has, unless it is wide."""
+    return min(fig.get_figwidth(), COLUMN) if panels < 3 else WIDE
+
+
+def in_a_row(fig: Figure, most: int, n: int) -> int:
+    """Panels side by side, of ``n`` in all: at most two in a drawing for phones."""
+    return min(most, n, 2 if fig.get_figwidth() <= NARROW else n)
+
+
+def halo(width: float = 2.5) -> list[Any]:
+    """A thin line in the page's colour around words or lines that cross others."""
+    return [withStroke(linewidth=width, foreground=GROUND)]
 
 
 def new_figure(fig: Figure | None, height: float) -> Figure:

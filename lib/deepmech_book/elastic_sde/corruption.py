@@ -54,11 +54,11 @@ def finite(*both):
 def validation_curves(networks):
     """Validation loss and accuracy over training, means with intervals over draws."""
     said = {
-        "loss": "loss: no learning at two thirds",
-        "accuracy": "accuracy: below a third beyond",
+        "loss": "validation loss: no learning at two thirds",
+        "accuracy": "validation accuracy: below a third beyond",
     }
     both = {words: estimate(by_draw(networks, n), "draw", "symmetric") for n, words in said.items()}
-    return stack(both, "of").map(lambda end: in_training(end, "mean over trials"))
+    return stack(both, "of").map(lambda end: in_training(end, "mean over networks"))
 
 
 @measures("B.4.accuracy_falls")

@@ -18,7 +18,6 @@ from deepmech_book.claims.functions import Measurement, by_threshold, measures
 from deepmech_book.elastic_sde import paths as paths_of
 from deepmech_book.elastic_sde import readings
 from deepmech_book.elastic_sde.panels import by_share, joined
-from deepmech_book.elastic_sde.words import in_shares
 
 N_DRAWINGS = 4000
 """Figures drawn as the authors' program draws them, of which shares are taken, to a hundredth."""
@@ -45,9 +44,10 @@ def class_path(paths, k, structure, estimator):
 
 def draw_paths(panels, **how):
     """Networks' logits (solid) with simulated ones (dashed, band of 16 to 84 %), a panel for each path of a class."""
-    paths = joined(panels).map(in_shares, args=("mean logit",))
+    paths = joined(panels)
     look = {"x": "time", "by": "logit", "panel": "panel", "columns": 4, "shared": False, "legend": False}
-    look |= {"band_of_theory": True, "theory_label": "simulated, median", "label": "logit {}", **how}
+    look |= {"band_of_theory": True, "theory_label": "simulated, median", "label": "logit {}"}
+    look |= {"x_label": "share of training", "y_label": "mean logit", **how}
     return figures.curve_panels(paths.genuine, paths["median"], interval=(paths.low, paths.high), **look)
 
 

@@ -63,7 +63,7 @@ const STEPS_PER_UNIT = Math.round(1 / ETA);
 
 const REGIMES = {
   concave: ["Lazy", "concave load curve: the deep layers carry the load"],
-  linear: ["Balanced", "linear load curve: every layer carries the same load"],
+  linear: ["Balanced", "straight load curve: every layer carries the same load"],
   convex: ["Over-noisy", "convex load curve: the shallow layers carry the load"],
 };
 
@@ -103,7 +103,7 @@ class Explorer extends Player {
       html("div", { class: "buttons" }, button("Guess one", "A chain that you do not know, at the wall", () => this.hide()), this.guess.root),
       html(
         "div", { class: "plots" },
-        figure(this.load, key("chord", "even spacing"), key("quiet", "rest without noise"), key("loud", "limit of large noise (Eq. 8)")),
+        figure(this.load, key("chord", "even spacing"), key("quiet", "rest without noise"), key("loud", "limit of strong noise (Eq. 8)")),
         figure(this.phase, html("span", { class: "bar" }, this.scaleEnds[0], html("i"), this.scaleEnds[1]), this.progress),
       ),
       this.sliders({
@@ -128,7 +128,7 @@ class Explorer extends Player {
         "Curvature: how far the load curve lies above its chord (below: negative), on average, as a share of its range. " +
           "Energy: what the springs hold, half of k times their elongations squared.",
         `The words and the curvature follow a running mean over ${MEMORY} units of time; a curvature within ` +
-          `${LINEAR} of zero counts as linear.`,
+          `${LINEAR} of zero counts as straight.`,
         `In each step of ${ETA} a block moves by the step times what friction lets through of spring force and noise ` +
           "(Eqs. 5 and 6).",
       ),

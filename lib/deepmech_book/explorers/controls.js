@@ -57,7 +57,7 @@ export const figure = (plot, ...keys) => html("div", { class: "plot" }, plot.roo
  * and how often in a row, and `ask(question)` asks again. `said` is what it told last.
  */
 export function guess(question, chosen) {
-  const choices = { concave: "Concave", linear: "Linear", convex: "Convex" };
+  const choices = { concave: "Concave", linear: "Straight", convex: "Convex" };
   const words = html("span"), buttons = Object.entries(choices).map(([key, word]) => button(word, "Guess first, then see", () => {
     made = key;
     mark();

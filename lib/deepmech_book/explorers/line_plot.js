@@ -30,7 +30,7 @@ export class LinePlot {
       return Object.assign((v) => map(Math.log10(v)), { invert: (p) => 10 ** map.invert(p) });
     };
     const at = ({ low, high, log, at, n = 5 }) => at ?? (log ? decades(low, high, n) : ticks(low, high, n));
-    const say = ({ log, say }) => say ?? (log ? (v) => power(v) : undefined);
+    const say = ({ log, say }) => say ?? (log ? (v) => (Math.abs(Math.log10(v)) < 2.5 ? `${Number(v.toPrecision(6))}` : power(v)) : undefined); // as in figures
     this.x = along(x, box.left + 8, box.right - 8);
     this.y = along(y, box.bottom - 6, box.top + 6);
     const [w, h] = [box.right - box.left, box.bottom - box.top];

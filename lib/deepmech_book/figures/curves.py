@@ -108,12 +108,11 @@ def lines(
     values = _all_values([arrays["data"][by or SINGLETON].values for arrays in ready.values()])
     colours = dict(zip(values, style.palette(values, dim=by), strict=True))
     names = {v: label.format(style.format_number(v)) for v in values} if by else {}
-    single, columns = len(ready) == 1, min(columns, len(ready))
+    single, columns = len(ready) == 1, style.in_a_row(fig, columns, len(ready))
     height = height or (3.4 if single else 2.5 if columns < 3 else 2.1)
     rows = rows_of(len(ready), columns)
     legend = not single if legend is None else legend
-    width = style.NARROW if columns < 3 else style.WIDE
-    fig.set_size_inches(width, height if single else 0.55 + height * rows)
+    fig.set_size_inches(style.column(fig, columns), height if single else 0.55 + height * rows)
     axes = panels(
         fig, list(ready), columns, x_label or axis_label(first[x]), y_label or axis_label(first),
         sharex=bool(panel) or shared == "row", sharey=shared,
@@ -149,7 +148,7 @@ def lines(
 def _legend_below(fig: Figure, key: Axes) -> None:
     """What the artists of a panel are called, outside all panels, for which the figure grows."""
     words = [re.sub(r"\\\w+", "x", word).translate(_MARKUP) for word in key.get_legend_handles_labels()[1]]
-    across = int(np.clip(10 * fig.get_figwidth() / (max(map(len, words), default=1) + 5), 1, 6))
+    across = int(np.clip(13 * fig.get_figwidth() / (max(map(len, words), default=1) + 9.5), 1, 6))
     fig.set_figheight(fig.get_figheight() + 0.22 * -(-len(words) // across))
     # The name of the abscissa of all panels stands where the legend would.
     shared_legend(fig, key, across, "outside upper left" if fig.get_supxlabel() else "outside lower left")
@@ -275,17 +274,17 @@ def trajectories(
     load = _from_the_left(transpose_to("trajectories load", load, panel, layer, time), time)
     force = None if force is None else _from_the_left(transpose_to("trajectories force", force, panel, time), time)
     titles = [style.format_number(v) for v in load[panel or SINGLETON].values]
-    columns = min(columns, len(titles))
-    n_rows, tall = rows_of(len(titles), columns), 2.4 + 0.6 * (columns == 1)
+    columns = style.in_a_row(fig, columns, len(titles))
+    columns = columns if len(titles) % columns == 0 else 1
+    n_rows = rows_of(len(titles), columns)
+    tall = 3.0 if len(titles) == 1 else 2.4 if columns > 1 else 1.9
     parts = [3] if force is None else [3, 1]
     height = 0.6 + (tall + 1.1 * (len(parts) - 1)) * n_rows
-    fig.set_size_inches(style.NARROW if columns < 3 else style.WIDE, height)
+    fig.set_size_inches(style.column(fig, columns), height)
     shape: dict[str, Any] = {"squeeze": False, "sharex": True, "sharey": "row", "height_ratios": parts * n_rows}
     grid = fig.subplots(len(parts) * n_rows, columns, **shape)
     t, colours = load[time].values, style.sequential_colours(load.sizes[layer])
     names, margin = [style.format_number(n) for n in load[layer].values], 0.07 * columns
-    for ax in grid.flat[len(titles) * len(parts) :]:
-        ax.set_visible(False)
     last = []
     for k, (name, loads) in enumerate(zip(titles, load.values, strict=True)):
         ax, *below = grid[len(parts) * (k // columns) :, k % columns][: len(parts)]

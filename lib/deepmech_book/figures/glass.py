@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MultipleLocator
 
 from deepmech.plots import style
-from deepmech.plots.style import LIGHT, NARROW, SMALL, transpose_to
+from deepmech.plots.style import LIGHT, SMALL, column, transpose_to
 from deepmech_book.figures.axes import end_labels, logarithmic, spread_labels
 from deepmech_book.figures.picture import pictured
 from deepmech_book.figures.planes import slices
@@ -86,10 +86,9 @@ def _finish(axes: Sequence[Axes], log: str) -> None:
 
 
 def _say(ax: Axes, x: float, y: float, words: str, colour: str = LIGHT.text, **how: Any) -> None:
-    """Words at a place of the data, on the page's own colour, which dims a line below them and does not hide it."""
+    """Words at a place of the data where nothing is drawn; on a curve, with a halo."""
     how = {"ha": "center", "va": "center", "fontsize": SMALL, "zorder": 6, **how}
-    ground = {"fc": LIGHT.background, "ec": "none", "pad": 0.3, "alpha": 0.7}
-    ax.text(x, y, _title(words), color=style.legible(colour, ratio=4.5), bbox=ground, **how)
+    ax.text(x, y, _title(words), color=style.legible(colour, ratio=4.5), **how)
 
 
 def _in_panels(axes: Mapping[Any, Axes], words: Sequence[tuple[int | str, float, float, str]]) -> None:
@@ -140,12 +139,11 @@ def _together(names: Sequence[_Name], width: float, height: float) -> list[_Name
 
 def _name_curves(
     ax: Axes, data: xr.DataArray, by: str, x: str, *, prefix: str = "$T$ = ", height: float,
-    levels: Sequence[float] = (), near: bool = False,
+    levels: Sequence[float] = (),
 ) -> None:  # fmt: skip
     """Name curves that fall where they cross one of two levels, by turns, and all others at their right ends.
 
-    Limits and scales must be final. ``height`` is that of the axes, in inches; ``near``: right at the ends, for curves
-    that end at different times.
+    Limits and scales must be final. ``height`` is that of the axes, in inches.
     """
     data = transpose_to("glass", data, by, x).sortby(x)
     values = data[by].values.tolist()
@@ -170,13 +168,9 @@ def _name_curves(
     crossing = _together(crossing, 0.054, np.inf)
     for k, one in enumerate(crossing):
         words = prefix * (k == 0) + _listed(one.curves)
-        half = len(re.sub(r"[${}_^]", "", words)) * 0.55 * SMALL / 72 / 2 / 2.3  # of axes 2.3 inches wide
+        half = len(re.sub(r"[${}_^]", "", words)) * 0.55 * SMALL / 72 / 2 / 3.3  # of axes 3.3 inches wide
         side = "left" if one.share[0] < max(0.14, half) else "center"
-        _say(ax, *one.places[k % 2], words, one.colour, ha=side)
-    if near:
-        for one in _together(ends, 0.15, 0.15):
-            _say(ax, one.places[0][0] * 1.25, one.places[0][1], _listed(one.curves), one.colour, ha="left")
-        return
+        _say(ax, *one.places[k % 2], words, one.colour, ha=side, path_effects=style.halo())
     few = len(crossing) + len(ends) <= 3  # then each name says what it is
     told = []
     for k, one in enumerate(_together(sorted(ends, key=lambda one: -float(one.share[1])), np.inf, GAP)):
@@ -186,6 +180,16 @@ def _name_curves(
         told.append((one.places[0][0], float(np.mean([y for _, y in one.places])), words, colour))
     if told:
         end_labels(ax, told, height)
+
+
+def _name_starts(ax: Axes, x: float, starts: Sequence[tuple[float, str, str]], gap: float) -> None:
+    """Names (y, name, colour) left of where curves start, at least this share of the axes' height apart."""
+    at = ax.transLimits.transform(ax.transScale.transform([(x, y) for y, *_ in starts]))[:, 1]
+    how: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "xytext": (-9, 0)}
+    how |= {"path_effects": style.halo()}
+    for y, (_, name, colour) in zip(spread_labels(at.clip(min=0.04), gap), starts, strict=True):
+        colour = style.legible(colour, ratio=4.5)
+        ax.annotate(name, (x, y), ha="right", va="center", color=colour, fontsize=SMALL, annotation_clip=False, **how)
 
 
 def _split(given: Any, panel: str | None) -> dict[str, xr.DataArray]:
@@ -213,7 +217,6 @@ def curves(
     y_label: str = "",
     level: float | None = None,
     words: Sequence[tuple[int | str, float, float, str]] = (),
-    near: bool = False,
     left: float | None = None,
     limits: tuple[float, float] | None = None,
     dotted: Sequence[Any] = (),
@@ -223,17 +226,17 @@ def curves(
     """Curves below one another on one scale, named where they lie; ``theory`` on top of them, ``free`` in grey below.
 
     Each is over ``by`` and ``x`` (and ``panel``), or a mapping from titles. Names stand at two heights by turns
-    (``levels``), without these at the right ends, with ``near`` close to these, for curves that end at different times.
-    With ``points`` dots are drawn, on which ``theory`` lies as a line of their colour; else it is dashed and black;
-    ``alike`` says that it is one curve for all, drawn once. ``dotted`` are values along ``by``, ``words`` (panel, x, y,
-    words), a panel by its number or title; ``left`` and ``limits`` are those of the axes.
+    (``levels``), without these at the right ends. With ``points`` dots are drawn, on which ``theory`` lies as a line of
+    their colour; else it is dashed and black; ``alike`` says that it is one curve for all, drawn once. ``dotted`` are
+    values along ``by``, ``words`` (panel, x, y, words), a panel by its number or title; ``left`` and ``limits`` are
+    those of the axes.
     """
     shown, told, rival = ({} if one is None else _split(one, panel) for one in (data, theory, free))
     n, first = len(shown), next(iter(shown.values()))
     x_label = x_label or style.axis_label(first[x], SINCE)
     y_label = y_label or style.axis_label(first, "overlap $Q(t)$")
-    height = height or (3.1 if n == 1 else 2.0 if n == 2 else 1.55)
-    fig.set_size_inches(NARROW, n * height + 0.6)
+    height = height or (2.8 if n == 1 else 2.0 if n == 2 else 1.55)
+    fig.set_size_inches(column(fig), n * height + 0.6)
     axes = style.panels(fig, [_title(one) for one in shown], 1, "", y_label if n == 1 else "", sharex=True, sharey=True)
     if n > 1:
         fig.supylabel(y_label, fontsize=style.TEXT)
@@ -261,9 +264,10 @@ def curves(
     if limits is not None:
         axes[0].set_ylim(*limits)
     _finish(axes, log)
-    for ax, one in zip(axes, shown.values(), strict=True):
+    for ax, (title, one) in zip(axes, shown.items(), strict=True):
         visible = one if limits is None else one.where(one > limits[0])
-        _name_curves(ax, visible, by, x, prefix=prefix, height=height - 0.3, levels=levels, near=near)
+        room = height - 0.25 * (1 + len(title.split("\n")) * (n > 1))
+        _name_curves(ax, visible, by, x, prefix=prefix, height=room, levels=levels)
     _in_panels({**dict(enumerate(axes)), **dict(zip(shown, axes, strict=True))}, words)
 
 
@@ -321,7 +325,9 @@ def plain(
     if key:
         for name, colour in zip(names, shades, strict=True):
             ax.plot([], [], "o-", color=colour, lw=1.7, ms=5, label=name)
-        style.legend(ax.get_figure(), ax, 2)
+        figure: Any = ax.get_figure()
+        figure.set_figheight(3.4 + 0.22 * style.rows_of(len(names), 3))
+        style.legend(figure, ax, 3)
     elif places is None:
         last = [curve[np.isfinite(curve)][-1] for curve in data]
         ends = zip([float(at[x]) for at in last], map(float, last), names, shades, strict=True)
@@ -340,7 +346,7 @@ def plain(
 @pictured
 def times_by_training(data: xr.DataArray, *, interval: tuple[xr.DataArray, xr.DataArray], fig: Figure) -> None:
     """τ₉₀ over the ``length`` of training: windows have a colour, waits open or full points; ``kind`` names both."""
-    fig.set_size_inches(NARROW, 3.6)
+    fig.set_size_inches(column(fig), 3.4)
     ax = fig.subplots()
     kinds = [str(kind).split(", ", 1) for kind in data.kind.values]
     windows, waits = (list(dict.fromkeys(names)) for names in zip(*kinds, strict=True))
@@ -374,7 +380,7 @@ def loss_of_protocol(data: xr.DataArray, *, stages: Mapping[str, float], ax: Axe
         if i % 2:
             ax.axvspan(start, end, color=LIGHT.faint, alpha=0.6, lw=0)
         if end - start > 0.1 * last:
-            _say(ax, at, high, name)
+            _say(ax, at, high, name, va="bottom")
         else:
             line = {"arrowstyle": "-", "color": LIGHT.muted}
             at_line = at, low + 0.1 * (high - low)
@@ -392,7 +398,7 @@ def loss_of_protocol(data: xr.DataArray, *, stages: Mapping[str, float], ax: Axe
 @pictured
 def growth_after_waits(data: Mapping[str, xr.Dataset], *, fig: Figure) -> None:
     """τ₉₀ after each wait over that after the first, a panel for each phase."""
-    fig.set_size_inches(NARROW, 0.8 + 1.55 * len(data))
+    fig.set_size_inches(column(fig), 0.8 + 1.55 * len(data))
     axes = style.panels(fig, list(data), 1, TEMPERATURE, "", sharex=True, sharey=True)
     fig.supylabel(r"$\tau_{90}$ over that after the first wait", fontsize=style.TEXT)
     waits = sorted({int(wait) for table in data.values() for wait in table.waiting.values})
@@ -400,16 +406,17 @@ def growth_after_waits(data: Mapping[str, xr.Dataset], *, fig: Figure) -> None:
     for ax, table in zip(axes, data.values(), strict=True):
         grown = (table.tau / table.tau.isel(waiting=0)).dropna("temperature", how="all")
         later = table.waiting.values[1:].astype(int).tolist()
-        cold = grown.isel(temperature=0)  # names stand left of it
         ax.axhline(1, **FREE)
         for wait in later:
             one = grown.sel(waiting=wait).dropna("temperature")
             ax.plot(one.temperature, one, "o-", color=shades[wait], lw=1.7, ms=5)
-            if np.isfinite(cold.sel(waiting=wait)):
-                _say(ax, float(one.temperature[0]) / 2, float(one[0]), f"$t_w$ = {wait:,}", shades[wait], ha="right")
+        ax.set(xlim=(1e-10, 1), ylim=(0.6, 3.1))
+        cold = grown.isel(temperature=0).dropna("waiting").sel(waiting=slice(later[0], None))
+        names = [(float(cold.sel(waiting=w)), f"$t_w$ = {w:,}", shades[w]) for w in cold.waiting.values.astype(int)]
+        _name_starts(ax, float(cold.temperature), names, 0.16)
     _say(axes[0], 0.8, 1.3, f"1: after {int(next(iter(data.values())).waiting[0]):,} steps", ha="right")
-    axes[0].set(xlim=(min(float(table.temperature.min()) for table in data.values()) / 2000, None), ylim=(0.75, 3.1))
     _finish(axes, "x")
+    axes[0].set_xticks([10.0**k for k in range(-8, 1, 2)])
 
 
 # --- heterogeneity ----------------------------------------------------------------------------------------------------
@@ -424,7 +431,7 @@ def non_gaussian(
     ``words``: (phase, x, y, words).
     """
     phases = data.phase.values.tolist()
-    fig.set_size_inches(NARROW, 0.8 + 1.6 * len(phases))
+    fig.set_size_inches(column(fig), 0.8 + 1.6 * len(phases))
     axes = style.panels(fig, phases, 1, "$t$ (steps)", r"$\alpha_2$", sharex=True, sharey=True)
     both = [one.transpose("phase", "temperature", "time") for one in (data, theory)]
     for ax, *pair in zip(axes, *both, strict=True):
@@ -441,7 +448,7 @@ def non_gaussian(
     _finish(axes, "x")
     for ax, one in zip(axes, both[0], strict=True):
         ax.autoscale_view()
-        _name_curves(ax, one.drop_vars("phase"), "temperature", "time", height=1.2)
+        _name_curves(ax, one.drop_vars("phase"), "temperature", "time", height=0.95)
     _in_panels(dict(zip(phases, axes, strict=True)), words)
 
 
@@ -465,7 +472,7 @@ def motilities(
         cold = float(rows.temperature[0])
         null = theory.sel(phase=phase, temperature=cold).dropna("bin")
         shown[phase] = cold, rows, null
-    fig.set_size_inches(NARROW, 0.9 + 1.3 * len(shown))
+    fig.set_size_inches(column(fig), 0.9 + 1.3 * len(shown))
     titles = [f"{phase}, $T$ = {_number(cold)}" for phase, (cold, *_) in shown.items()]
     axes = style.panels(fig, titles, 1, r"$\log_{10}|\Delta w|$", "", sharex=True, sharey=True)
     fig.supylabel("share of the weights", fontsize=style.TEXT)
@@ -497,9 +504,8 @@ def losses_by_size(data: xr.DataArray, theory: xr.DataArray, *, ax: Axes) -> Non
             ax.plot(data.ratio, one, "o", color=colour, mfc="none", mew=1.0, ms=4.5, alpha=0.75)
         ax.plot(typical.ratio, typical, color=colour, lw=2.6, zorder=3)
         if len(labels) > 1:
-            at = float(typical.ratio[-1])
-            side = "right" if at == float(theory.ratio[-1]) else "left"
-            _say(ax, at - 0.15, float(typical[-1]) * 30, name, colour, ha=side)
+            beside = float(typical.ratio[-2:].mean()) + 0.05, 8 * float(np.sqrt(typical[-2:].prod()))
+            _say(ax, *beside, name, colour, ha="left")
     ax.set(xlabel="weights per sample $N/P_D$", ylabel=LOSS)
     _finish([ax], "y")
     ax.plot([], [], "o", color=LIGHT.muted, mfc="none", ms=4.5, label="a network")
@@ -518,11 +524,11 @@ def losses_by_decay(data: xr.DataArray, *, log: str = "", paper: float | None = 
         colour, width = (style.categories(1)[0], 3.0) if kind == "mean" else ("#8b95a1", 1.2)
         ax.plot(one.regularisation, one, color=colour, lw=width, zorder=1 + width)
     ax.axhline(0.5, **FREE)
-    ax.set(xlabel=r"weight decay $\lambda$", ylabel=LOSS, ylim=(None, 0.5 + 0.09 * float(0.5 - data.min())))
+    ax.set(xlabel=r"weight decay $\lambda$", ylabel=LOSS, ylim=(None, 0.5 + 0.13 * float(0.5 - data.min())))
     _finish([ax], log)
     low = float(data.min())
     left = float(data.regularisation[1 if log else 0])
-    _say(ax, left, 0.5, "the origin: ½", ha="left")
+    _say(ax, left, 0.503, "the origin: ½", ha="left", va="bottom")
     if paper is not None:
         ax.axvline(paper, color=LIGHT.muted, lw=1.2, ls=":")
         _say(ax, paper * 1.04, low + 0.04 * (0.5 - low), r"the paper's $\lambda$", LIGHT.muted, ha="left")
@@ -533,11 +539,9 @@ def losses_by_decay(data: xr.DataArray, *, log: str = "", paper: float | None = 
 
 @pictured
 def losses_of_plane(data: xr.DataArray, *, limit: float | None = None, fig: Figure) -> None:
-    """Typical final losses over ``regularisation``, one curve for each ``ratio`` of weights to samples.
-
-    What lies below ``limit`` is said in words.
-    """
-    fig.set_size_inches(NARROW, 3.6)
+    """Typical final losses over ``regularisation``, one curve for each ``ratio`` of weights to samples, down to
+    ``limit``."""
+    fig.set_size_inches(column(fig), 3.4)
     ax = fig.subplots()
     data, colours = data.transpose("ratio", "regularisation"), style.sequential_colours(data.sizes["ratio"])
     for curve, colour in zip(data, colours, strict=True):
@@ -547,16 +551,10 @@ def losses_of_plane(data: xr.DataArray, *, limit: float | None = None, fig: Figu
     ax.set(xlim=(-0.24 * float(data.regularisation.max()), None), ylim=(limit, 0.8))  # names stand left of the points
     _finish([ax], "y")
     ax.set_xticks([v for v in ax.get_xticks() if v >= 0])
-    _say(ax, 0.03, 0.5, "the origin: ½")
-    at = ax.transLimits.transform(ax.transScale.transform([(0.0, float(v)) for v in data.isel(regularisation=0)]))[:, 1]
-    beside: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "va": "center"}
-    beside |= {"fontsize": SMALL, "annotation_clip": False}
-    for ratio, y, colour in zip(data.ratio.values, spread_labels(at.clip(min=0.04), 0.062), colours, strict=True):
-        colour = style.legible(colour, ratio=4.5)
-        ax.annotate(f"{ratio:.2g}", (0.0, y), xytext=(-9, 0), ha="right", color=colour, **beside)
-        if limit and (least := float(data.sel(ratio=ratio)[0])) < limit:
-            _say(ax, 0.005, 1.25 * limit, f"without decay {_number(float(f'{least:.0e}'))}", colour, ha="left")
-    ax.annotate("weights per\nsample $N/P_D$:", (0.0, 1.0), xytext=(-9, 22), ha="center", **beside)
+    _say(ax, 0.0, 0.52, "the origin: ½", va="bottom", ha="left")
+    _say(ax, -0.002, 0.25, "$N/P_D$:", va="bottom", ha="right")
+    starts = [(float(one[0]), f"{float(one.ratio):.2g}", colour) for one, colour in zip(data, colours, strict=True)]
+    _name_starts(ax, 0.0, starts, 0.075)
 
 
 # --- landscape --------------------------------------------------------------------------------------------------------
@@ -572,16 +570,18 @@ def planes(
     says: Mapping[str, str] | None = None,
     fig: Figure,
 ) -> None:
-    """:func:`~.planes.slices` over ``u`` and ``v`` by system, narrow, each with what it ``says``."""
-    label = style.wrapped(style.axis_label(data), 1, NARROW)
-    slices(data, x="u", y="v", panel="system", columns=2, scale=scale, marks=marks, limits=limits, label=label, fig=fig)
-    fig.set_size_inches(NARROW, 1.1 + 2.2 * ((data.sizes["system"] + 1) // 2))
+    """:func:`~.planes.slices` over ``u`` and ``v`` by system, each with its unit and with what it ``says``."""
+    how: dict[str, Any] = {"x": "u", "y": "v", "panel": "system", "columns": 4, "limits": limits}
+    label = style.wrapped(style.axis_label(data), 1, column(fig))
+    slices(data, scale=scale, marks=marks, label=label, fig=fig, **how)
     *drawn, bar = fig.axes
     for ax, system in zip(drawn, data.system.values.tolist(), strict=True):
-        what = f": {says[system]}" if says and system in says else ""
+        what = f"\n{says[system]}" if says and system in says else ""
         ax.set_title(f"{system}{what}", loc="left", fontsize=SMALL)
+        unit = r"($\sigma_{AA}$)" if system == "glass" else r"($\sigma$)"
+        ax.set_xlabel(f"{style.axis_label(data.u)} {unit}")
+        ax.set_ylabel(f"{style.axis_label(data.v)} {unit}" * (ax is drawn[0] or isinstance(scale, xr.DataArray)))
     bar.xaxis.set_major_formatter(lambda v, _: _number(v))
-    bar.tick_params(labelsize=style.TEXT)
 
 
 def _name_systems(ax: Axes, data: xr.DataArray, **places: tuple[float, float]) -> None:
@@ -623,5 +623,5 @@ def descents(data: xr.DataArray, *, floor: float, ax: Axes) -> None:
     _finish([ax], "xy")
     _name_systems(
         ax, data, glass=(60, 0.16), underparameterised=(900, 0.3), regularised=(1500, 0.0032),
-        overparameterised=(500, 1.6e-4),
+        overparameterised=(550, 2.2e-4),
     )  # fmt: skip

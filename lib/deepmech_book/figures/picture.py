@@ -143,9 +143,8 @@ class Picture:
         (``mystnb: image: alt``), from where the build puts it into the picture.
     narrow : callable, optional
         The same for screens below 600 CSS pixels.
-    height : float
-        Height in inches of 100 CSS pixels, unless ``draw`` sets it; the width is :data:`~deepmech.plots.style.WIDTH`,
-        unless ``draw`` makes the figure narrower.
+    height, width : float
+        In inches of 100 CSS pixels, unless ``draw`` sets them.
     figure : str, optional
         Registry id of the figure this picture reproduces, such as ``"A.3"``; of several, with blanks between.
     data : Dataset or None
@@ -159,13 +158,15 @@ class Picture:
         alt: str | None,
         narrow: Callable[[Figure], Any] | None = None,
         height: float = 4.2,
+        width: float = style.WIDTH,
         figure: str | None = None,
     ) -> None:
         if alt is not None and (not isinstance(alt, str) or len(alt.split()) < 3):
             raise ValueError(f"Picture.alt = {alt!r}: must say in a sentence what the picture shows")
         if figure is not None and not isinstance(figure, str):
             raise ValueError(f"Picture.figure = {figure!r}: must be a registry id such as 'A.3', or None")
-        self.draw, self.alt, self.height, self.figure = draw, " ".join((alt or "").split()), height, figure
+        self.draw, self.alt, self.figure = draw, " ".join((alt or "").split()), figure
+        self.height, self.width = height, width
         self.data: xr.Dataset | None = None
         self.kind = "deepmech-picture"
         self._encoded = functools.lru_cache(maxsize=None)(self._encode)
@@ -184,7 +185,7 @@ class Picture:
 
     def draw_for_phones(self, draw: Callable[[Figure], Any]) -> None:
         """Take another drawing for screens below 600 CSS pixels."""
-        self.narrow, self.kind = Picture(draw, alt=self.alt or None), f"{self.kind} dm-both"
+        self.narrow, self.kind = Picture(draw, alt=self.alt or None, width=style.NARROW), f"{self.kind} dm-both"
 
     def __repr__(self) -> str:
         return f"Picture(figure={self.figure!r}, alt={self.alt!r})"
@@ -192,7 +193,7 @@ class Picture:
     def render(self) -> Figure:
         """The drawing as a matplotlib figure, laid out; a fresh one at every call."""
         with style.applied():
-            figure = Figure(figsize=(style.WIDTH, self.height), dpi=200, layout="constrained")
+            figure = Figure(figsize=(self.width, self.height), dpi=200, layout="constrained")
             self.draw(figure)
             self.height = figure.get_figheight()
             layout: Any = figure.get_layout_engine()
@@ -278,46 +279,19 @@ def pictured(draw: Callable[..., Any]) -> Callable[..., Picture]:
         if args and isinstance(args[0], Estimate):
             args, how = (args[0].value, *args[1:]), {**how, "interval": args[0].interval}
 
-        def on(fig: Figure, **more: Any) -> None:
+        def on(fig: Figure) -> None:
             if on_axes:
-                fig.set_size_inches(style.NARROW, 3.4)
-            draw(*args, **how | more, **({"ax": fig.subplots()} if on_axes else {"fig": fig}))
+                fig.set_size_inches(style.column(fig), 3.4)
+            draw(*args, **how, **({"ax": fig.subplots()} if on_axes else {"fig": fig}))
 
         drawing = Picture(on, alt=alt, height=3.9, figure=figure)
-        if "stacked" in signature.parameters:
-            drawing.draw_for_phones(functools.partial(on, stacked=True))
-        elif drawing.wide and {"columns", "how"} & signature.parameters.keys():
-            drawing.draw_for_phones(functools.partial(on, columns=2))
+        if drawing.wide:
+            drawing.draw_for_phones(on)
         given = signature.bind_partial(*args, **how).arguments
         drawing.data = dataset(dict(arrays_in({**given, **given.pop("how", {})})), drawing.alt)
         return drawing
 
     return picture
-
-
-def beside(parts: Mapping[str, Picture], *, figure: str | None = None) -> Picture:
-    """Pictures side by side as one, each below its title.
-
-    Without a title, "", there is no line for it. Its text is that of all parts.
-    """
-    height = 3.4
-
-    def draw(fig: Figure) -> None:
-        fig.set_figheight(height)
-        grid = fig.add_gridspec(1, len(parts))
-        for i, (title, part) in enumerate(parts.items()):
-            frame: Any = fig.add_subfigure(grid[0, i])
-            # A part draws as on a figure of its own, and has the size that the whole gives it.
-            frame.set_figheight = frame.set_size_inches = lambda *size: None
-            frame.get_figwidth, frame.get_figheight = lambda: style.WIDTH / len(parts), lambda: height
-            part.draw(frame)
-            if title:
-                frame.axes[0].set_title(title, loc="left")
-
-    whole = Picture(draw, alt=" ".join(part.alt for part in parts.values()).strip() or None, figure=figure)
-    arrays = {f"{title} {name}": part.data[name] for title, part in parts.items() if part.data for name in part.data}
-    whole.data = dataset(arrays, whole.alt) if arrays else None
-    return whole
 
 
 def arrays_in(given: Mapping[str, Any]) -> Iterator[tuple[str, xr.DataArray]]:

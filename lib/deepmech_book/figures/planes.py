@@ -9,7 +9,7 @@ import xarray as xr
 from matplotlib.collections import LineCollection
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
+from matplotlib.patheffects import withStroke
 
 from deepmech.plots import style
 from deepmech.plots.phase_diagram import colorbar
@@ -30,8 +30,6 @@ def heat(
     x_label: str | None = None,
     y_label: str | None = None,
     limits: tuple[float, float] | None = None,
-    boundary: tuple[Any, Any] | None = None,
-    boundary_label: str = "",
     fig: Figure,
 ) -> None:
     """Shaded values over two parameters, oriented as phase diagrams are; few cells also have their number.
@@ -44,8 +42,6 @@ def heat(
         Names the shading, with its unit.
     limits : (low, high), optional
         Ends of the shading; those of the values without it.
-    boundary : (x values, y values), optional
-        A curve in data coordinates, such as a closed-form phase boundary, dashed and named ``boundary_label``.
     """
     values = transpose_to("heat values", values, x, y)
     for dim in (x, y):
@@ -54,9 +50,9 @@ def heat(
     finite = values.values[np.isfinite(values.values)]
     if limits is None and not len(finite):
         raise ValueError("heat values: none is finite; give limits to draw an empty plane")
-    fig.set_size_inches(style.NARROW, 3.6)
+    fig.set_size_inches(style.column(fig), 3.4)
     ax = fig.subplots()
-    few = max(values.shape) <= FEW and boundary is None
+    few = max(values.shape) <= FEW
     along = [np.arange(len(values[d])) if few else np.asarray(values[d], float) for d in (x, y)]
     if few:  # a cell each, as in a phase diagram
         values = sort_axes("heat values", values, x, y)
@@ -72,12 +68,6 @@ def heat(
             ink = str(style.text_colour([style.SEQUENTIAL(norm(value))])[0])
             words = f"{value:.{decimals}f}".replace("-", "−")
             ax.text(i, j, words, color=ink, ha="center", va="center", fontsize=style.SMALL)
-    if boundary is not None:
-        ax.plot(*boundary, color="#ffffff", lw=3.2)
-        ax.plot(*boundary, color="#000000", lw=1.8, linestyle=style.DASHES)
-        if boundary_label:  # the name stands on the page, not on the shading
-            key = Line2D([], [], color=LIGHT.text, lw=1.8, linestyle=style.DASHES, label=boundary_label)
-            fig.legend(handles=[key], loc="outside upper left")
     # They may be unevenly spaced: ticks say where something was measured.
     for axis, at, dim in zip((ax.xaxis, ax.yaxis), along, (x, y), strict=True):
         if len(at) <= FEW:
@@ -113,11 +103,14 @@ def slices(
     places = None if marks is None else transpose_to("slices marks", marks, panel, "point", "axis")
     if places is not None:
         same_labels("slices marks", places, values, panel)
-    n, columns = values.sizes[panel], min(columns, values.sizes[panel])
+    n = values.sizes[panel]
+    columns = style.in_a_row(fig, columns, n)
     sizes = np.broadcast_to(scale.sel({panel: values[panel]}) if isinstance(scale, xr.DataArray) else scale, n)
-    fig.set_figheight(1.1 + 5.5 / columns * rows_of(n, columns))
+    alike, width = not isinstance(scale, xr.DataArray), style.column(fig, columns)
+    side = (width - 0.7 - (0.1 if alike else 0.5) * (columns - 1)) / columns
+    fig.set_size_inches(width, (side + 1.2) * rows_of(n, columns) + 0.8)
     titles = [style.format_number(v) for v in values[panel].values]
-    axes = panels(fig, titles, columns, axis_label(values[x]), axis_label(values[y]))
+    axes = panels(fig, titles, columns, axis_label(values[x]), axis_label(values[y]), sharey=alike)
     shade, steps = LogNorm(*limits), 10.0 ** np.arange(np.ceil(np.log10(limits[0])) + 1, np.log10(limits[1]))
     for i, ax in enumerate(axes):
         along = [np.asarray(values[d], float) * sizes[i] for d in (x, y)]
@@ -127,10 +120,12 @@ def slices(
             ax.contour(*along, shown, levels=inside, colors="#ffffff", linewidths=1.0)
         if places is not None:
             at = places[i].values * sizes[i]
-            ax.plot(*at.T, color="#ffffff", lw=1.2, zorder=3)
+            ax.plot(*at.T, "o-", color="#ffffff", mec="#000000", mew=0.8, lw=1.2, zorder=3)
             for k, (a, b) in enumerate(at, start=1):
-                box = {"boxstyle": "circle,pad=0.2", "fc": "#ffffff", "ec": "#000000", "lw": 0.8}
-                ax.text(a, b, str(k), color="#000000", fontsize=style.SMALL, ha="center", va="center", bbox=box)
+                away = 9 * np.sign(np.array([a, b]) - at.mean(0))
+                how: dict[str, Any] = {"ha": "center", "va": "center", "color": "#ffffff"}
+                how |= {"path_effects": [withStroke(linewidth=2.5, foreground="#000000")]}
+                ax.annotate(str(k), (a, b), away, textcoords="offset points", **how)
         ax.set_aspect("equal")
         ax.locator_params(nbins=4 if columns < 3 else 3)
         for axis in (ax.xaxis, ax.yaxis):

@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from deepmech.core.estimates import Estimate
 from deepmech.plots import style
@@ -65,13 +66,14 @@ def scatter(
     shade = None if colour is None else transpose_to("scatter colour", colour, *dims).values.ravel()
     kinds = list(dict.fromkeys(shade)) if shade is not None and shade.dtype.kind in "UO" else []
     _require_few_kinds("scatter", len(kinds), "kinds of points in colour")
-    fig.set_size_inches(style.NARROW, 3.4)
+    fig.set_size_inches(style.column(fig), 3.4)
     ax = fig.subplots()
     if colour is None or shade is None:
         ax.scatter(at_x, at_y, s=34, color=style.categories(1)[0], alpha=0.85, lw=0)
     elif kinds:
         _kinds(ax, at_x, at_y, list(shade), kinds, style.categories(len(kinds)), s=34, alpha=0.85)
-        legend(fig, ax, 2, title=colour_label or axis_label(colour))
+        fig.set_figheight(3.7 + 0.22 * style.rows_of(len(kinds), 3))
+        legend(fig, ax, 3, title=colour_label or axis_label(colour))
     else:
         norm, shades = Normalize(np.nanmin(shade), np.nanmax(shade)), style.SEQUENTIAL
         ax.scatter(at_x, at_y, c=shade, norm=norm, cmap=shades, s=40, edgecolor=LIGHT.muted, lw=0.7)
@@ -116,7 +118,11 @@ def dots(
     shift = (np.arange(len(series)) - (len(series) - 1) / 2) * apart
     keys = [style.format_number(value) for value in series]
     columns = max(1, min(4, len(keys), 60 // (max(map(len, keys)) + 7)))  # 60 letters in a line
-    fig.set_size_inches(style.NARROW, 1.2 + 0.42 * len(names) + 0.25 * bool(by) * style.rows_of(len(keys), columns))
+    told = [textwrap.fill(name, 30, break_on_hyphens=False) for name in names]
+    each = 0.4 if any("\n" in name for name in told) else 0.3
+    fig.set_size_inches(
+        style.column(fig), 0.9 + each * len(names) + 0.25 * bool(by) * style.rows_of(len(keys), columns)
+    )
     ax, at = fig.subplots(), np.arange(len(names), dtype=float)
     for i, colour in enumerate(style.palette(series, dim=by)):
         y = at + shift[i]
@@ -125,9 +131,10 @@ def dots(
             ax.hlines(y, ends[0][:, i], ends[1][:, i], color=colour, lw=1.4)
     if level is not None:
         ax.axvline(level, color=LIGHT.muted, lw=1.2, zorder=1)
-    ax.set(xlabel=textwrap.fill(x_label or axis_label(measured), 34), ylim=(len(names) - 0.5, -0.5))
-    ax.set_yticks(at, [textwrap.fill(name, 19, break_on_hyphens=False) for name in names])
+    ax.set(xlabel=textwrap.fill(x_label or axis_label(measured), 44), ylim=(len(names) - 0.5, -0.5))
+    ax.set_yticks(at, told)
     ax.tick_params(axis="y", length=0)
+    ax.xaxis.set_major_locator(MaxNLocator(6))
     ax.grid(axis="x")
     if by:
         legend(fig, ax, columns, "outside upper center")
@@ -167,8 +174,8 @@ def clouds(
     if strangers:
         raise ValueError(f"clouds group: {strangers} among the groups: must be 0 to {len(names) - 1}, as names has")
     titles, colours = [title.format(style.format_number(v)) for v in points[panel].values], style.categories(len(names))
-    columns = min(columns, len(titles))
-    width = style.WIDE if columns > 2 else style.NARROW
+    columns = style.in_a_row(fig, columns, len(titles))
+    width = style.column(fig, columns)
     fig.set_size_inches(width, 0.7 + 0.94 * width / columns * rows_of(len(titles), columns))
     across, up = map(str, points[axes].values)
     drawn = panels(fig, titles, columns, x_label or across, y_label or up)

@@ -16,14 +16,13 @@ from matplotlib.patches import Circle, FancyArrowPatch, Rectangle
 
 from deepmech.plots import style
 from deepmech.plots.phase_diagram import (
-    INK,
     STRAIGHT,
     cells_of,
     colorbar,
     draw_cells,
-    name_phases,
+    frame_best,
+    name_ends,
     phase_diagram,
-    write_on_cells,
 )
 from deepmech.plots.style import AXES, LIGHT, axis_label, panels, sort_axes, transpose_to
 
@@ -36,9 +35,9 @@ def analogy(*, fig: Figure) -> None:
     Layer ℓ stands over block ℓ, the weights between two layers over a spring.
     """
     hidden = 4
-    fig.set_size_inches(style.NARROW, 4.4)
+    fig.set_size_inches(style.column(fig), 4.5)
     ax = fig.subplots()
-    ax.set(xlim=(-0.65, hidden + 1.75), ylim=(-2.9, 3.3), aspect="equal")
+    ax.set(xlim=(-0.3, hidden + 1.8), ylim=(-1.65, 3.3), aspect="equal")
     ax.axis("off")
     blue, orange, green = style.categories(3)
     _network(ax, hidden, blue)
@@ -50,9 +49,9 @@ def analogy(*, fig: Figure) -> None:
     ax.text((hidden + 1) / 2, 3.1, "layers separate the classes", **words)
     ax.text(0.5, 0.24, "$d_1$", color=said, **words)
     ax.text(hidden + 0.5, 0.24, f"$d_{{{hidden + 1}}}$", color=said, **words)
-    ax.text((hidden + 1) / 2, -0.98, "nonlinearity = friction", color=LIGHT.muted, **words)
-    ax.text((hidden + 1) / 2, -1.72, "what a layer separates\n= elongation of a spring", color=said, **words)
-    ax.text((hidden + 1) / 2, -2.55, "noise of training = shaking of the blocks", color=shaken, **words)
+    ax.text((hidden + 1) / 2, -0.66, "nonlinearity = friction", color=LIGHT.muted, **words)
+    ax.text((hidden + 1) / 2, -1.05, "what a layer separates = elongation of a spring", color=said, **words)
+    ax.text((hidden + 1) / 2, -1.44, "↔ noise of training = shaking of the blocks", color=shaken, **words)
     for ell in range(1, hidden + 1):
         shake: dict[str, Any] = {"arrowstyle": "<|-|>", "mutation_scale": 9, "color": green, "lw": 1.4}
         ax.add_patch(FancyArrowPatch((ell - 0.3, 0.44), (ell + 0.3, 0.44), **shake))
@@ -103,7 +102,7 @@ def friction_law(friction_right: float, friction_left: float, *, fig: Figure) ->
     if widest == 0:
         raise ValueError("friction_law friction_right = friction_left = 0: one must be positive, to give a scale")
 
-    fig.set_size_inches(style.NARROW, 3.6)
+    fig.set_size_inches(style.column(fig), 3.2)
     ax = fig.subplots()
     blue, orange = style.categories(2)
     reach, high = 2.6 * widest, 1.5 * widest
@@ -126,6 +125,8 @@ def friction_law(friction_right: float, friction_left: float, *, fig: Figure) ->
     ax.text(0.69, 0.95, "no friction", color=LIGHT.muted, transform=ax.transAxes, ha="right", va="top")
 
 
+BELOW = 5
+"""Percentage points below the best cell from which on all cells are as dark."""
 DROP = 0.62
 """Distance from one drawn moment to the next below it, in lengths of a straight pair."""
 
@@ -138,10 +139,11 @@ def folding_ruler(position: xr.DataArray, *, fig: Figure) -> None:
     """
     position = transpose_to("folding_ruler position", position, "pull", "frame", "node")
     titles, right = [style.format_number(v) for v in position.pull.values], float(position.max()) + 0.5
-    width = style.WIDE if len(titles) > 2 else style.WIDTH
-    room = (width / len(titles) - 0.1) / (right + 0.25)
-    fig.set_size_inches(width, room * (DROP * (position.sizes["frame"] - 1) + 0.82) + 0.6)
-    for ax, shapes in zip(panels(fig, titles, len(titles), sharex=True), position, strict=True):
+    columns = style.in_a_row(fig, 3, len(titles))
+    width, rows = style.column(fig, columns), style.rows_of(len(titles), columns)
+    room = (width / columns - 0.1) / (right + 0.25)
+    fig.set_size_inches(width, rows * (room * (DROP * (position.sizes["frame"] - 1) + 0.82) + 0.4) + 0.2)
+    for ax, shapes in zip(panels(fig, titles, columns, sharex=True), position, strict=True):
         ax.set(xlim=(-0.25, right), ylim=(-DROP * (len(shapes) - 1) - 0.2, 0.62), aspect="equal")
         ax.axis("off")
         for k, x in enumerate(shapes.values):
@@ -166,72 +168,71 @@ def _shape(ax: Axes, x: np.ndarray, base: float, *, last: bool) -> None:
 
 def phases(
     diagrams: Mapping[str, xr.Dataset],
-    names: Mapping[str, tuple[float, float]] | None = None,
+    names: tuple[str, str] = ("concave", "convex"),
     *,
     shade: str = "curvature",
-    label: str = "signed curvature",
     columns: int = 3,
     line_label: str = "",
-    stacked: bool = False,
     fig: Figure,
 ) -> None:
     """Phase diagrams side by side, by title, as :func:`phase_diagram` draws them, on one scale of what shades them.
 
-    Each has ``load_curve`` (x, y, layer), ``curvature`` (x, y) and ``shade``. Names of phases stand at fractions of the
-    width and height of every panel; without any "concave" and "convex" stand where curves are so. ``line_label`` is
-    what a legend says of the line where curvature changes sign. ``stacked`` is for narrow screens: one a row.
+    Each has ``load_curve`` (x, y, layer), ``curvature`` (x, y) and ``shade``: the curvature, with ``names`` of phases
+    at the ends of its scale, or the ``accuracy`` in percent, below that of the panel's best cell, which is framed.
+    ``line_label`` is what a legend says of the line where curvature changes sign. For phones: one a row.
     """
-    ready = []
+    ready, titles = [], []
     for title, made in diagrams.items():
         x, y = map(str, made["curvature"].dims)
         layer = next(str(d) for d in made["load_curve"].dims if d not in (x, y))
         what = f"phases {title}"
         bend, shaded = (sort_axes(what, made[name], x, y) for name in ("curvature", shade))
-        ready.append((sort_axes(what, made["load_curve"], x, y, layer), bend, bend if shade == "curvature" else shaded))
+        best = float(shaded.max())
+        bent = shade == "curvature"
+        ready.append((sort_axes(what, made["load_curve"], x, y, layer), bend, bend if bent else shaded - best))
+        titles.append(title if bent else f"{title}: best {best:.1f} %")
     shades = [shaded.values for *_, shaded in ready]
-    limits = min(map(np.nanmin, shades)), max(map(np.nanmax, shades))
+    limits = (min(map(np.nanmin, shades)), max(map(np.nanmax, shades))) if bent else (-BELOW, 0.0)
     first = ready[0][0]
+    stacked = fig.get_figwidth() <= style.NARROW
     columns = 1 if stacked else min(columns, len(ready))
-    inches = style.NARROW if stacked else style.WIDE if columns > 2 else style.WIDTH
-    cell, width = cells_of(first, columns, inches)
+    inches = style.NARROW if stacked else style.WIDE if columns > 1 else style.COLUMN
+    height = 2.1 if len(ready) > columns else 2.6
+    cell, width = cells_of(first, columns, inches, height)
     rows = [load[load.dims[1]] for load, *_ in ready]
     alike = all(one.identical(rows[0]) for one in rows)
     height = style.rows_of(len(ready), columns) * (cell[1] * len(rows[0]) + 0.8) + 0.9 + 0.3 * bool(line_label)
     fig.set_size_inches(inches, height)
-    axes = panels(fig, list(diagrams), columns, sharey=alike)
+    axes = panels(fig, titles, columns, sharey=alike)
     for i, (ax, row, (load, bend, shaded)) in enumerate(zip(axes, rows, ready, strict=True)):
         cell, _ = cells_of(load, columns, inches)
         shading = draw_cells(ax, load, shaded, bend, cell, width, limits)
         ax.set(xlabel=axis_label(load[load.dims[0]]), ylabel="" if alike and i % columns else axis_label(row))
-        if names is None:
-            name_phases(ax, bend.values, cell)
-        if shade == "accuracy":
-            _frame_best(ax, shaded.values)
-        for name, place in (names or {}).items():
-            write_on_cells(ax, place, name, transform=ax.transAxes)
-    colorbar(shading, axes, label, location="bottom", pad=0.02, aspect=40)
+        if not bent:
+            frame_best(ax, shaded.values)
+    bar = colorbar(shading, axes, "", location="bottom", pad=0.02, aspect=40)
+    if bent:
+        bar.ax.set_title("signed curvature", loc="center")
+        name_ends(bar, names)
+    else:
+        words = "test accuracy below that of the panel’s best cell, framed (percentage points)"
+        bar.ax.set_title(textwrap.fill(words, 44) if stacked else words, loc="left")
+        bar.set_ticks(np.arange(-BELOW, 1), labels=[f"{BELOW} or more", *map(str, range(BELOW - 1, -1, -1))])
     if line_label:
         words = textwrap.fill(line_label, 44) if stacked else line_label
         key = Line2D([], [], color=LIGHT.text, lw=width, label=words)
         fig.legend(handles=[key], loc="outside upper left")
 
 
-def network_diagram(means: xr.Dataset, *, line_label: str = STRAIGHT, stacked: bool = False, fig: Figure) -> None:
+def network_diagram(means: xr.Dataset, *, line_label: str = STRAIGHT, fig: Figure) -> None:
     """Load curves of networks over negative slope and one kind of noise, shaded by accuracy and by curvature."""
     x, accuracy = noise_of(means), 100 * means["accuracy"]
     phase_diagram(
-        means["load_curve"], layer="layer", x=x, y="slope", shade=accuracy, shade_label="test accuracy (%)",
-        curvature=means["curvature"], line_label=line_label, stacked=stacked, fig=fig,
+        means["load_curve"], layer="layer", x=x, y="slope", shade=accuracy,
+        shade_label=f"test accuracy (%), framed: best, {float(accuracy.max()):.1f}",
+        curvature=means["curvature"], line_label=line_label, fig=fig,
     )  # fmt: skip
-    _frame_best(fig.axes[0], sort_axes("network diagram", accuracy, x, "slope").values)
-
-
-def _frame_best(ax: Axes, accuracy: np.ndarray) -> None:
-    """A frame around the most accurate cell, with its accuracy beside it."""
-    i, j = np.unravel_index(np.nanargmax(accuracy), accuracy.shape)
-    ax.add_patch(Rectangle((i - 0.5, j - 0.5), 1, 1, fill=False, ec=INK, lw=2.6, gid="best", zorder=5))
-    beside = -0.8 if j else 0.8
-    write_on_cells(ax, (np.clip(i, 0.7, len(accuracy) - 1.7), j + beside), f"{accuracy[i, j]:.1f} %", zorder=6)
+    frame_best(fig.axes[0], sort_axes("network diagram", accuracy, x, "slope").values)
 
 
 def noise_of(means: xr.Dataset) -> str:

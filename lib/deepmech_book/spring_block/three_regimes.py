@@ -114,8 +114,8 @@ def table(fit, rival, still):
 
 @pictured
 def followed(network, fit, rival, *, layers=(1, 4, 7), seen=2 / 3, fig):
-    """Data separation of networks (dots), fitted chains (solid) and the rival (dashed), a panel a regime."""
-    fig.set_figheight(3.4)
+    """Data separation of networks (dots), fitted chains (solid), the rival (dashed), and if nothing moved (dotted)."""
+    fig.set_figheight(3.9)
     epoch, regimes = network["at_epoch"].values, network["regime"].values.tolist()
     scores = [[float(one["r2"].sel(regime=regime)) for one in (fit, rival)] for regime in regimes]
     titles = [f"{name}\n$R^2$ {a:.2f}, formula {b:.2f}" for name, (a, b) in zip(regimes, scores, strict=True)]
@@ -132,6 +132,9 @@ def followed(network, fit, rival, *, layers=(1, 4, 7), seen=2 / 3, fig):
                 curve, known = curves.sel(regime=regime, layer=layer), layer > layers[0] or ax is not axes[0]
                 ax.plot(epoch, curve, color=colour, label=None if known else name, **how)
             ends.append((epoch[-1], float(curve[-1]), str(layer), colour))
+            at = network["at_epoch"].where(network["at_epoch"] <= seen * epoch[-1], drop=True)[-1:]
+            stands = network.sel(regime=regime, layer=layer, at_epoch=at).item()
+            ax.plot([*at, epoch[-1]], 2 * [stands], color=LIGHT.muted, ls=":", label=None if known else "nothing moves")
         ax.axvline(seen * epoch[-1], color=LIGHT.muted, lw=1.2)
         ax.set_xlim(0, 1.2 * epoch[-1])
         end_labels(ax, ends, 2.0, edge=0.82)
