@@ -141,8 +141,6 @@ class Picture:
     alt : str
         What the picture shows, for readers who do not see it; None where the cell that shows it says so in its metadata
         (``mystnb: image: alt``), from where the build puts it into the picture.
-    narrow : callable, optional
-        The same for screens below 600 CSS pixels.
     height, width : float
         In inches of 100 CSS pixels, unless ``draw`` sets them.
     figure : str, optional
@@ -156,7 +154,6 @@ class Picture:
         draw: Callable[[Figure], Any],
         *,
         alt: str | None,
-        narrow: Callable[[Figure], Any] | None = None,
         height: float = 4.2,
         width: float = style.WIDTH,
         figure: str | None = None,
@@ -180,8 +177,6 @@ class Picture:
         if self.shaded:
             self.kind += " dm-shaded" if pixels else " dm-shaded dm-themed"
         self.narrow: Picture | None = None
-        if narrow:
-            self.draw_for_phones(narrow)
 
     def draw_for_phones(self, draw: Callable[[Figure], Any]) -> None:
         """Take another drawing for screens below 600 CSS pixels."""
