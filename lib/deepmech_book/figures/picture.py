@@ -178,10 +178,6 @@ class Picture:
             self.kind += " dm-shaded" if pixels else " dm-shaded dm-themed"
         self.narrow: Picture | None = None
 
-    def draw_for_phones(self, draw: Callable[[Figure], Any]) -> None:
-        """Take another drawing for screens below 600 CSS pixels."""
-        self.narrow, self.kind = Picture(draw, alt=self.alt or None, width=style.NARROW), f"{self.kind} dm-both"
-
     def __repr__(self) -> str:
         return f"Picture(figure={self.figure!r}, alt={self.alt!r})"
 
@@ -281,7 +277,8 @@ def pictured(draw: Callable[..., Any]) -> Callable[..., Picture]:
 
         drawing = Picture(on, alt=alt, height=3.9, figure=figure)
         if drawing.wide:
-            drawing.draw_for_phones(on)
+            drawing.narrow = Picture(on, alt=alt, width=style.NARROW)
+            drawing.kind += " dm-both"
         given = signature.bind_partial(*args, **how).arguments
         drawing.data = dataset(dict(arrays_in({**given, **given.pop("how", {})})), drawing.alt)
         return drawing
