@@ -11,7 +11,7 @@ import pandas as pd
 import xarray as xr
 
 from deepmech.core.labels import over
-from deepmech.plots.style import DASHES, LIGHT, legend, panels, sequential_colours
+from deepmech.plots.style import DASHES, LIGHT, NARROW, WIDE, legend, panels, sequential_colours
 from deepmech.simulators.spring_block import Chain, averaged, simulate
 from deepmech_book.claims.functions import Measurement, measures
 from deepmech_book.claims.nulls import beside
@@ -119,11 +119,12 @@ def table(fit, rival, still, rough):
 @pictured
 def followed(network, fit, rival, *, layers=(1, 4, 7), seen=2 / 3, fig):
     """Data separation of networks (dots), fitted chains (solid), the rival (dashed), and if nothing moved (dotted)."""
-    fig.set_figheight(3.9)
+    phone = fig.get_figwidth() <= NARROW
+    fig.set_size_inches(*(NARROW, 8.4) if phone else (WIDE, 3.9))
     epoch, regimes = network["at_epoch"].values, network["regime"].values.tolist()
     scores = [[float(one["r2"].sel(regime=regime)) for one in (fit, rival)] for regime in regimes]
     titles = [f"{name}\n$R^2$ {a:.2f}, formula {b:.2f}" for name, (a, b) in zip(regimes, scores, strict=True)]
-    axes = panels(fig, titles, 3, "epoch", SEPARATION, sharey=True)
+    axes = panels(fig, titles, 1 if phone else 3, "epoch", SEPARATION, sharey=True)
     kinds: tuple[tuple[str, xr.DataArray, dict[str, Any]], ...] = (
         ("network", network[{"at_epoch": slice(None, None, 3)}], {"marker": ".", "ls": "", "alpha": 0.6}),
         ("chain", fit["load_curve"], {"lw": 1.8}),
@@ -142,7 +143,7 @@ def followed(network, fit, rival, *, layers=(1, 4, 7), seen=2 / 3, fig):
         ax.axvline(seen * epoch[-1], color=LIGHT.muted, lw=1.2)
         ax.set_xlim(0, 1.2 * epoch[-1])
         end_labels(ax, ends, 2.0, edge=0.82)
-    legend(fig, axes[0])
+    legend(fig, axes[0], 2 if phone else 4)
 
 
 def _relaxing(time, n_layers, epoch):
