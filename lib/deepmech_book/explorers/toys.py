@@ -146,7 +146,7 @@ def steep(curvature: xr.DataArray) -> dict[str, Any]:
     says[0] = "In its steepest direction each rises to 1: this is the unit of its heights."
     curves = share.transpose(..., "system") * over("distance from rest", np.linspace(-1, 1, 41)) ** 2
     looks = {"glass": "free", "underparameterised": "#c24e00", "overparameterised": "#009e73"}
-    return {"curves": curves, "says": says, "looks": looks, "y": "height"}
+    return {"curves": curves, "says": says, "looks": looks, "y": "height", "at": 6}
 
 
 def foretold(walked: xr.Dataset, said: xr.Dataset) -> dict[str, Any]:
