@@ -48,6 +48,12 @@ def test_the_glass_former_dips_and_networks_do_not() -> None:
     assert (networks.min("time") > LOW).all() and (former.min("time") < LOW).all() and (former.max("time") > 1).all()
 
 
+def test_only_in_the_glass_are_many_directions_steep() -> None:
+    made = toys.steep(result(experiment("landscape")).curvature)["curves"].isel({"distance from rest": -1})
+    assert (made[0] == 1).all() and (made.diff(made.dims[0]) <= 0).all()
+    assert (made[1:].sel(system="glass") > 2 * made[1:].drop_sel(system="glass").max("system")).all()
+
+
 def test_free_walks_fall_on_one_curve_exactly() -> None:
     made = toys.rescaled(phase_run("regularised mnist"))
     free = made["curves"].sizes["temperature"] // 2

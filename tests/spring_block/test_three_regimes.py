@@ -39,6 +39,7 @@ def test_the_fit_foretells_a_chain_but_not_one_upside_down():
     fit = three_regimes.fitted_chains(load, n_rates=60)
     assert fit.r2.dims == ("regime", "seed") and (fit.r2 > 0.999).all()
     np.testing.assert_allclose(fit["load_curve"], load.transpose(*fit["load_curve"].dims), atol=0.1)
+    assert (three_regimes.fitted_chains(load, n_rates=60, least=0.05)["friction_right"] >= 0.05).all()
     upside_down = load.assign_coords(layer=load.layer.values[::-1]).sortby("layer")
     assert (three_regimes.fitted_chains(upside_down).r2 < 0.5).all()
 
@@ -57,8 +58,8 @@ def test_neither_fit_sees_the_epochs_that_judge_it():
 def test_the_table_of_fits_has_medians_over_seeds_by_regime():
     seeds = xr.DataArray([[0.1, 0.5, 0.75]], {"regime": ["made"], "seed": range(3)})
     fit = xr.Dataset(dict.fromkeys(["r2", *three_regimes.NUMBERS], seeds)).assign(time=100 * seeds)
-    table = three_regimes.table(fit, xr.Dataset({"r2": seeds - 1}), seeds + 1)
-    assert table["made"].tolist() == ["0.5", "-0.5", "1.5", "0.5", "0.5", "0.5*", "50"]
+    table = three_regimes.table(fit, xr.Dataset({"r2": seeds - 1}), seeds + 1, fit + 2)
+    assert table["made"].tolist() == ["0.5", "-0.5", "1.5", "2.5", "0.5", "0.5", "0.5*", "50"]
 
 
 def test_relaxation_explains_exponentials_of_one_time_and_nothing_else():

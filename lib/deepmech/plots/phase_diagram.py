@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
@@ -43,6 +43,7 @@ def phase_diagram(
     boundary_label: str = "",
     line_label: str = STRAIGHT,
     names: tuple[str, str] = ("concave", "convex"),
+    bright: Literal["high", "low"] = "high",
     fig: Figure | None = None,
 ) -> Figure:
     """A phase diagram in the manner of Shi, Pan and Dokmanić (2024, Figs. 1 and 3), with its phase line.
@@ -73,6 +74,8 @@ def phase_diagram(
         What the legend says of the line between the signs: what was found there.
     names : (str, str)
         Of the phases whose curves are concave and convex.
+    bright : {"high", "low"}
+        Which values of ``shade`` are yellow.
     fig : Figure, optional
         Where to draw; a new figure without it. In one that is narrow, for phones, the second panel is below the first.
 
@@ -113,7 +116,8 @@ def phase_diagram(
     fig.set_figwidth(inches)
     axes = list(fig.subplots(rows, columns, sharey=not stacked, squeeze=False).flat)
     for ax, (values, label) in zip(axes, shades, strict=True):
-        shading = draw_cells(ax, load, values, bend, cell, width)
+        cmap = style.SEQUENTIAL if bright == "high" else style.SEQUENTIAL.reversed()
+        shading = draw_cells(ax, load, values, bend, cell, width, cmap=cmap)
         bar = colorbar(shading, ax, "", location="top", pad=0.02, aspect=25)
         bar.ax.set_title(label, loc="left" if values is not bend else "center")
         if line is not None:
@@ -163,7 +167,7 @@ def colorbar(shading: ScalarMappable, ax: Axes | Sequence[Axes], label: str, **h
 
 def draw_cells(
     ax: Axes, load: xr.DataArray, shade: xr.DataArray, bend: xr.DataArray | None, cell: tuple[float, float],
-    width: float, limits: tuple[float, float] | None = None,
+    width: float, limits: tuple[float, float] | None = None, cmap: Colormap = style.SEQUENTIAL,
 ) -> ScalarMappable:  # fmt: skip
     """Equal cells (x, y) of so many inches, shaded, a load curve in each, and the line where ``bend`` changes sign.
 
@@ -172,7 +176,6 @@ def draw_cells(
     """
     values = shade.values
     low, high = limits or (float(np.nanmin(values)), float(np.nanmax(values)))
-    cmap: Colormap = style.SEQUENTIAL
     norm: Normalize = Normalize(low, high)
     if shade is bend:
         reach = max(-low, high) or 1.0

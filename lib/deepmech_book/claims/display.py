@@ -72,16 +72,16 @@ def claim_line(
 def with_rows(line: str, rows: Iterable[str], records: Iterable[Record]) -> str:
     """The line of a claim with those of its rows inside, and the counts of their verdicts beside its statement."""
     counts, number = verdict_counts(records), '</span> <span class="dm-number">'
-    told = f' <span class="dm-tally">of its parts: {counts}</span>' if counts else ""
+    told = f' <span class="dm-tally">its parts: {counts}</span>' if counts else ""
     return line.replace(number, f"{told}{number}", 1).removesuffix("</details>") + "".join(rows) + "</details>"
 
 
 def verdict_counts(records: Iterable[Record]) -> str:
     """Sign and number of each verdict that was given, and how many findings have none, as HTML."""
-    of = Counter("" if record.get("kind") == "finding" else record["verdict"] for record in records)
+    of = Counter("" if record.get("kind") == "finding" else leading(record) for record in records)
     looks = [(v, of[v], *LOOKS[v]) for v in LOOKS if of[v]]
     counts = [f'<span class="dm-verdict {css}" title="{n} {v}">{sign} {n}</span>' for v, n, sign, css in looks]
-    return " ".join([*counts, *([f"{of['']} without a verdict"] if of[""] else [])])
+    return ", ".join([*counts, *([f"{of['']} without a verdict"] if of[""] else [])])
 
 
 def fold(title: str, records: Iterable[Record], inside: str) -> str:
@@ -173,6 +173,12 @@ def surety(claim: Claim, record: Record) -> tuple[float, float] | None:
     return again((low, high), interval, record["verdict"], n, better), power(inside, interval, n)
 
 
+def doubtful(claim: Claim, record: Record) -> str:
+    """How often as many runs would say the same, where that is no more than three times of four; else nothing."""
+    sure = surety(claim, record) if leading(record) in (HOLDS, TRIVIAL, FAILS) else None
+    return f"as many runs again would say so in {_share(sure[0])} cases" if sure and sure[0] < 0.75 else ""
+
+
 def _share(share: float) -> str:
     return f"{100 * share:.0f} of 100"
 
@@ -192,12 +198,15 @@ def line(record: Record, claim: Claim) -> str:
     """The number of a claim with its interval, beside its rival: what is expected, the null, or else the rule."""
     if record["measured"] is None:
         return ""
-    named = ("expected", "first_null", "null")
-    rivals = {name.replace("_", " "): record[name] for name in named if record.get(name) is not None}
+    what = {"expected": "", "first null": claim.first_null, "null": claim.against}
+    rivals = {name: x for name in what if (x := record.get(name.replace(" ", "_"))) is not None}
     bars = [end for end in _region(claim, record) if np.isfinite(end)]
     value, others = short(record["measured"], record["interval"], *rivals.values(), bars=bars)
-    beside = [f"{name} {other}" for name, other in zip(rivals, others, strict=True)] or [f"rule {claim.rule.words}"]
-    beside += [f"least clear of {record['count']}"] if record.get("count", 0) > 1 else []
+    told = zip(rivals, others, strict=True)
+    beside = [f"{name} {other}" + (f": {what[name]}" if what[name] else "") for name, other in told]
+    beside = beside or [f"rule {claim.rule.words}"]
+    beside += [f"the weakest of {record['count']}"] if record.get("count", 0) > 1 else []
+    beside += [doubt] if (doubt := doubtful(claim, record)) else []
     value = value.replace(", ", ",&nbsp;")  # lines break between number and interval, not within one
     return f"<b>{value}</b> <small>{escape('; '.join(beside))}</small>"
 

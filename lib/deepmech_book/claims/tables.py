@@ -25,6 +25,7 @@ from deepmech_book.claims.display import (
     Record,
     badge,
     claim_line,
+    doubtful,
     fold,
     half_widths,
     leading,
@@ -198,13 +199,18 @@ def findings_markdown(records: Iterable[Record], chapter: str, pages: Pages, *, 
         first = front or finding.front or finding.main
         for verdict, words, of in finding.sentences([found[name] for name in finding.claims]):
             (shown if first else folded).append(_finding_line(verdict, words, of, pages))
-            below += [] if first else [of[0]]
+            below += [] if first else [{**of[0], "verdict": _shown(of, verdict)}]
     lines = [*shown, *([fold(f"{len(folded)} findings more", below, "\n".join(folded))] if folded else [])]
     if not front and any(">†<" in one for one in shown):
         lines += ["", f"<small>† {LATE}</small>"]
     if absent := len(wanted) - len(there):
         lines += ["", f"{absent} findings rest on pages that are not part of this build."]
     return "\n".join(lines)
+
+
+def _shown(records: Sequence[Record], verdict: str) -> str:
+    """The verdict beside what was found: where all have this one, that which leads on the line of the first."""
+    return leading(records[0]) if all(r["verdict"] == verdict for r in records) else verdict
 
 
 def _finding_line(verdict: str, words: str, records: Sequence[Record], pages: Pages) -> str:
@@ -215,11 +221,11 @@ def _finding_line(verdict: str, words: str, records: Sequence[Record], pages: Pa
     sentence, _, rest = words.partition("\n")
     told = [*([rest] if rest else []), *(f"The authors could answer: {a}" for a in answers if a)]
     lines = (claim_line(c, r, "", _address(c, pages, "generated/"), False) for c, r in zip(asked, records, strict=True))
-    verdict = leading(records[0]) if all(r["verdict"] == verdict for r in records) else verdict
-    own = asked[0].ours or asked[0].kind == "finding"
-    whose = "<em>ours:</em>" if own else f"paper {asked[0].paper}’s claim:"
-    whose += f" {escape(asked[0].statement)}" if own or verdict != HOLDS else ""
-    said = f"{whose} {badge(verdict, kind=asked[0].kind)}"
+    verdict = _shown(records, verdict)
+    whose = "our claim" if asked[0].ours or asked[0].kind == "finding" else f"paper {asked[0].paper}’s claim"
+    whose += f", put to the test: “{escape(asked[0].statement)}”" if asked[0].ours or verdict != HOLDS else ":"
+    doubts = [doubt for c, r in zip(asked, records, strict=True) if (doubt := doubtful(c, r))]
+    said = f"{whose} {badge(verdict, kind=asked[0].kind)}{f' ({doubts[0]})' if doubts else ''}"
     said += f' <abbr title="{LATE}">†</abbr>' if any(c.status == AFTER for c in asked) else ""
     head = f'<span class="dm-statement">{escape(sentence)}</span> <span class="dm-said">{said}</span>'
     below = "".join([*(f'<p class="dm-detail">{escape(one)}</p>' for one in told), *lines])

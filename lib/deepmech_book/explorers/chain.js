@@ -103,7 +103,7 @@ class Explorer extends Player {
       html("div", { class: "buttons" }, button("Guess one", "A chain that you do not know, at the wall", () => this.hide()), this.guess.root),
       html(
         "div", { class: "plots" },
-        figure(this.load, key("chord", "even spacing"), key("quiet", "rest without noise"), key("loud", "limit of strong noise (Eq. 8)")),
+        figure(this.load, key("chord", "straight"), key("quiet", "rest without noise"), key("loud", "limit of strong noise (Eq. 8)")),
         figure(this.phase, html("span", { class: "bar" }, this.scaleEnds[0], html("i"), this.scaleEnds[1]), this.progress),
       ),
       this.sliders({

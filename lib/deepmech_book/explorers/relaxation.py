@@ -46,7 +46,7 @@ def _in_page(name: str) -> dict[str, Any]:
         msd_range=plain([moved.min(), moved.max()]),
         free=quantise_int16(phases.free_overlaps(run).mean("seed"), STEPS["overlap"]),
         free_tau=plain(taus[0]["free"]),
-        taus=[plain(table[["tau", "low", "high"]].to_array().T) for table in taus],
+        taus=[plain(table[["tau", "low", "high"]].where(table["high"].notnull()).to_array().T) for table in taus],
     )
 
 

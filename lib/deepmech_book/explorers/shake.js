@@ -62,7 +62,7 @@ class Explorer extends Player {
       ),
       this.numbers,
       help(
-        `Networks (five a stop, the thick line is their mean) are those of a row of Fig. 1(c), MNIST and negative slope 0.2; every fourth stop is a column of that figure, the others lie between.`,
+        `Networks (five a stop, the thick line is their mean) are those of a row of Fig. 1(c), MNIST and negative slope 0.2; every fourth stop is a column of that figure, the others lie between. Their last layer is 7; the chain has seven blocks, and its target in the place of 8.`,
         [`The chain has the frictions `, symbol("μ", "→"), ` = ${this.settings.friction_right} and `, symbol("μ", "←"), ` = ${this.settings.friction_left}. Its noise is a ${scale}th of the networks' dropout: with this one number, which was fitted, both are straight at the same shake. The chain turns more sharply.`],
         `Played by itself, every stop shows both as they end: networks at the last epoch, the chain's last ${SEEN} units of time of ${model.get("t_end")}, and what moves from stop to stop is drawn smoothly.`,
       ),

@@ -134,6 +134,21 @@ def caged(run: xr.Dataset, glass: xr.DataArray) -> dict[str, Any]:
     return {"curves": curves, "says": says, "looks": looks}
 
 
+def steep(curvature: xr.DataArray) -> dict[str, Any]:
+    """Directions from the steepest on: how high bowls with the curvatures of a glass and of networks rise in each."""
+    past = over("steeper directions, of 100", np.array([0, 1, 2, 3, 5, 7, 10, 15, 20, 30, 40, 50, 60, 70, 80, 90]))
+    share = curvature.median("seed").clip(min=0).sel(probability=1 - past / 100, method="nearest", drop=True)
+    says = [
+        f"Past the {n} steepest of 100 directions the glass still rises to {glass:.0f} % of its steepest height, "
+        f"regularised networks to {one:.1f} %, underparameterised to {two:.1f} %, overparameterised to {three:.1f} %."
+        for n, (glass, one, two, three) in zip(past.values, 100 * share.transpose(..., "system").values, strict=True)
+    ]
+    says[0] = "In its steepest direction each rises to 1: this is the unit of its heights."
+    curves = share.transpose(..., "system") * over("distance from rest", np.linspace(-1, 1, 41)) ** 2
+    looks = {"glass": "free", "underparameterised": "#c24e00", "overparameterised": "#009e73"}
+    return {"curves": curves, "says": says, "looks": looks, "y": "height", "at": 6}
+
+
 def foretold(walked: xr.Dataset, said: xr.Dataset) -> dict[str, Any]:
     """A temperature: overlaps as walked, as foretold from one look before, and of free walks."""
     runs = {"as walked": walked, "foretold": said.sel(kind="parabola"), "free walk": said.sel(kind="free walk")}

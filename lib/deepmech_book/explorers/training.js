@@ -34,10 +34,10 @@ class Explorer extends View {
     this.begin(
       el, "training", "A network in training, beside the chain",
       html("div", { class: "top" }, this.head()), this.about,
-      html("div", { class: "buttons" }, html("div", {}, this.run, button("Another start", "Other weights, another order of samples, other dropout", again)), this.guess.root),
       html("div", { class: "plots" }, ...Object.values(this.plots).map((plot) => figure(plot))),
       legend(key("seed", "earlier epochs"), key("mean", "the epoch chosen"), key("chord", "straight line between the ends"), this.earlier),
       this.list,
+      html("div", { class: "buttons" }, html("div", {}, this.run, button("Another start", "Other weights, another order of samples, other dropout", again)), this.guess.root),
       this.sliders({
         slope: { label: ["negative slope ", symbol("α")], say: digits(1), note: (v) => (v === 0 ? "ReLU" : v === 1 ? "linear" : "leaky ReLU") },
         dropout: { label: ["dropout"], say: digits(2), note: () => "share of units silenced in a step" },

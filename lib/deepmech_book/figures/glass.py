@@ -539,10 +539,8 @@ def losses_by_decay(data: xr.DataArray, *, log: str = "", paper: float | None = 
 
 @pictured
 def losses_of_plane(data: xr.DataArray, *, limit: float | None = None, fig: Figure) -> None:
-    """Typical final losses over ``regularisation``, one curve for each ``ratio`` of weights to samples.
-
-    What lies below ``limit`` is said in words.
-    """
+    """Typical final losses over ``regularisation``, one curve for each ``ratio`` of weights to samples, down to
+    ``limit``."""
     fig.set_size_inches(column(fig), 3.4)
     ax = fig.subplots()
     data, colours = data.transpose("ratio", "regularisation"), style.sequential_colours(data.sizes["ratio"])
@@ -557,9 +555,6 @@ def losses_of_plane(data: xr.DataArray, *, limit: float | None = None, fig: Figu
     _say(ax, -0.002, 0.25, "$N/P_D$:", va="bottom", ha="right")
     starts = [(float(one[0]), f"{float(one.ratio):.2g}", colour) for one, colour in zip(data, colours, strict=True)]
     _name_starts(ax, 0.0, starts, 0.075)
-    for least, _, colour in starts:
-        if limit and least < limit:
-            _say(ax, 0.008, 1.25 * limit, f"without decay {_number(float(f'{least:.0e}'))}", colour, ha="left")
 
 
 # --- landscape --------------------------------------------------------------------------------------------------------

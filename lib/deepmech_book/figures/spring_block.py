@@ -37,7 +37,7 @@ def analogy(*, fig: Figure) -> None:
     hidden = 4
     fig.set_size_inches(style.column(fig), 4.5)
     ax = fig.subplots()
-    ax.set(xlim=(-0.3, hidden + 1.8), ylim=(-1.9, 3.3), aspect="equal")
+    ax.set(xlim=(-0.3, hidden + 1.8), ylim=(-1.65, 3.3), aspect="equal")
     ax.axis("off")
     blue, orange, green = style.categories(3)
     _network(ax, hidden, blue)
@@ -49,9 +49,9 @@ def analogy(*, fig: Figure) -> None:
     ax.text((hidden + 1) / 2, 3.1, "layers separate the classes", **words)
     ax.text(0.5, 0.24, "$d_1$", color=said, **words)
     ax.text(hidden + 0.5, 0.24, f"$d_{{{hidden + 1}}}$", color=said, **words)
-    ax.text((hidden + 1) / 2, -0.95, "nonlinearity = friction", color=LIGHT.muted, **words)
-    ax.text((hidden + 1) / 2, -1.33, "what a layer separates = elongation of a spring", color=said, **words)
-    ax.text((hidden + 1) / 2, -1.71, "noise of training = shaking of the blocks", color=shaken, **words)
+    ax.text((hidden + 1) / 2, -0.66, "nonlinearity = friction", color=LIGHT.muted, **words)
+    ax.text((hidden + 1) / 2, -1.05, "what a layer separates = elongation of a spring", color=said, **words)
+    ax.text((hidden + 1) / 2, -1.44, "↔ noise of training = shaking of the blocks", color=shaken, **words)
     for ell in range(1, hidden + 1):
         shake: dict[str, Any] = {"arrowstyle": "<|-|>", "mutation_scale": 9, "color": green, "lw": 1.4}
         ax.add_patch(FancyArrowPatch((ell - 0.3, 0.44), (ell + 0.3, 0.44), **shake))

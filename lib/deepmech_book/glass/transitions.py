@@ -110,7 +110,7 @@ def fallen_by_decay(result):
         "of": losses.notnull().sum("seed"),
         "mean data loss": losses.mean("seed").round(2),
     }
-    return pd.DataFrame({name: one.to_series() for name, one in counts.items()})
+    return pd.DataFrame({name: one.to_series() for name, one in counts.items()}).rename_axis("weight decay λ")
 
 
 # --- claims

@@ -11,7 +11,7 @@ import pandas as pd
 import xarray as xr
 
 from deepmech.core.labels import over
-from deepmech.plots.style import DASHES, LIGHT, legend, panels, sequential_colours
+from deepmech.plots.style import DASHES, LIGHT, NARROW, WIDE, legend, panels, sequential_colours
 from deepmech.simulators.spring_block import Chain, averaged, simulate
 from deepmech_book.claims.functions import Measurement, measures
 from deepmech_book.claims.nulls import beside
@@ -40,8 +40,9 @@ def simulated(n_runs, t_end=100.0, n_records=401):
     return simulate(Chain(**numbers), t_end, n_runs=n_runs, record=record, shared_noise=True)
 
 
-def fitted_chains(load, seen=2 / 3, n_rates=40):
-    """Of each network's ``load`` over ``layer`` and ``at_epoch``, the noise-averaged chain that follows it best.
+def fitted_chains(load, seen=2 / 3, n_rates=40, least=0.0):
+    """Of each network's ``load`` over ``layer`` and ``at_epoch``, the noise-averaged chain that follows it best, among
+    those with a friction to the right of ``least`` or more.
 
     Every chain of ``CHAINS`` and so many rates between epochs and the chain's time are tried; for each the loads are
     scaled and shifted by least squares, as the units of D and the target are not known. ``r2`` is of epochs not seen.
@@ -52,6 +53,8 @@ def fitted_chains(load, seen=2 / 3, n_rates=40):
     rates = np.geomspace(1.0, LONGEST, n_rates)
     y = _unit(measured[..., fitted])
     fit = np.stack([y @ _unit(_at_times(loads, rate * epochs[fitted])).T for rate in rates], 1)
+    rough = np.array(CHAINS["friction_right"])
+    fit[..., np.repeat(rough < least, len(loads) // len(rough))] = -np.inf
     # (network, rate, chain). A chain upside down is none, so that the scale may not be negative.
     best = [np.unravel_index(np.argmax(one), one.shape) for one in fit]
     curves = np.empty(measured.shape)
@@ -95,18 +98,19 @@ def standing(load, seen=2 / 3):
     return _like(load).copy(data=r2.reshape(_like(load).shape))
 
 
-def table(fit, rival, still):
-    """R² of the chains, of the rival and of standing still, and the chains' numbers; medians over seeds, by regime."""
+def table(fit, rival, still, rough):
+    """R² of chains, rivals and chains with much friction, and the chains' numbers; medians over seeds, by regime."""
     names = {
         "r2": "R² of the chain",
         "rival": "R² of the formula",
         "still": "R² if nothing moves",
+        "rough": "R² of chains with 0.1 or more to the right",
         "friction_right": "friction to the right",
         "friction_left": "friction to the left",
         "noise_bar": "noise",
         "time": "chain's time at the last epoch",
     }
-    medians = fit[["r2", *NUMBERS]].assign(rival=rival["r2"], still=still).median("seed").to_dataframe()
+    medians = fit[["r2", *NUMBERS]].assign(rival=rival.r2, still=still, rough=rough.r2).median("seed").to_dataframe()
     ends = {name: (min(tried), max(tried)) for name, tried in {**CHAINS, "time": (1.0, LONGEST)}.items()}
     told = {name: [f"{v:.3g}{'*' * (v in ends.get(name, ()))}" for v in medians[name]] for name in names}
     return pd.DataFrame(told, medians.index).rename(columns=names).T
@@ -115,13 +119,14 @@ def table(fit, rival, still):
 @pictured
 def followed(network, fit, rival, *, layers=(1, 4, 7), seen=2 / 3, fig):
     """Data separation of networks (dots), fitted chains (solid), the rival (dashed), and if nothing moved (dotted)."""
-    fig.set_figheight(3.9)
+    phone = fig.get_figwidth() <= NARROW
+    fig.set_size_inches(*(NARROW, 8.4) if phone else (WIDE, 3.9))
     epoch, regimes = network["at_epoch"].values, network["regime"].values.tolist()
     scores = [[float(one["r2"].sel(regime=regime)) for one in (fit, rival)] for regime in regimes]
     titles = [f"{name}\n$R^2$ {a:.2f}, formula {b:.2f}" for name, (a, b) in zip(regimes, scores, strict=True)]
-    axes = panels(fig, titles, 3, "epoch", SEPARATION, sharey=True)
+    axes = panels(fig, titles, 1 if phone else 3, "epoch", SEPARATION, sharey=True)
     kinds: tuple[tuple[str, xr.DataArray, dict[str, Any]], ...] = (
-        ("network", network, {"marker": ".", "ls": "", "alpha": 0.6}),
+        ("network", network[{"at_epoch": slice(None, None, 3)}], {"marker": ".", "ls": "", "alpha": 0.6}),
         ("chain", fit["load_curve"], {"lw": 1.8}),
         ("formula without springs", rival["load_curve"], {"lw": 1.8, "ls": DASHES}),
     )
@@ -130,7 +135,7 @@ def followed(network, fit, rival, *, layers=(1, 4, 7), seen=2 / 3, fig):
         for layer, colour in zip(layers, sequential_colours(len(layers)), strict=True):
             for name, curves, how in kinds:
                 curve, known = curves.sel(regime=regime, layer=layer), layer > layers[0] or ax is not axes[0]
-                ax.plot(epoch, curve, color=colour, label=None if known else name, **how)
+                ax.plot(curve["at_epoch"], curve, color=colour, label=None if known else name, **how)
             ends.append((epoch[-1], float(curve[-1]), str(layer), colour))
             at = network["at_epoch"].where(network["at_epoch"] <= seen * epoch[-1], drop=True)[-1:]
             stands = network.sel(regime=regime, layer=layer, at_epoch=at).item()
@@ -138,7 +143,7 @@ def followed(network, fit, rival, *, layers=(1, 4, 7), seen=2 / 3, fig):
         ax.axvline(seen * epoch[-1], color=LIGHT.muted, lw=1.2)
         ax.set_xlim(0, 1.2 * epoch[-1])
         end_labels(ax, ends, 2.0, edge=0.82)
-    legend(fig, axes[0])
+    legend(fig, axes[0], 2 if phone else 4)
 
 
 def _relaxing(time, n_layers, epoch):
