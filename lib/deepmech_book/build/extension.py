@@ -86,8 +86,8 @@ def put_key(app: Any, doctree: nodes.document, name: str) -> None:
     if name.startswith("generated/") and (first := next(cards, None)) is not None:
         reading = app.builder.get_relative_uri(name, "reading")
         key = (
-            "A card has a verdict, a claim, and its number with a 95 % interval; a null is what a simple rival gives."
-            f' ✓ holds, ≈ so does the null, ✗ fails, ? undecided. Unfold one for the rest: <a href="{reading}">how</a>.'
+            "✓ holds, ≈ so does the null (a simple rival), ✗ fails, ? undecided; in brackets the 95 % interval."
+            f' Unfold a card for the rest: <a href="{reading}">how</a>.'
         )
         first.parent.insert(first.parent.index(first), nodes.raw("", f'<p class="dm-key">{key}</p>', format="html"))
 

@@ -176,7 +176,7 @@ def surety(claim: Claim, record: Record) -> tuple[float, float] | None:
 def doubtful(claim: Claim, record: Record) -> str:
     """How often as many runs would say the same, where that is no more than three times of four; else nothing."""
     sure = surety(claim, record) if leading(record) in (HOLDS, TRIVIAL, FAILS) else None
-    return f"as many runs again would say so in {_share(sure[0])} cases" if sure and sure[0] < 0.75 else ""
+    return f"as many runs again: so in {_share(sure[0])}" if sure and sure[0] < 0.75 else ""
 
 
 def _share(share: float) -> str:
