@@ -5,6 +5,7 @@ A claim's numbers come as a record, as :meth:`deepmech_book.claims.functions.Ent
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
@@ -26,6 +27,7 @@ LOOKS = {
     UNDECIDED: ("?", "dm-undecided"),
     NOT_TESTABLE: ("–", "dm-untestable"),
 }
+_WORTH = re.compile(r", (−?[\d.]+|[\d./]*e\^\S+|1/\(.*\))$")  # what a null is worth, at the end of its words
 MOST = 60  # points in a row of a strip plot; of more values so many are drawn, evenly by rank
 #: Turns the digits of an exponent into raised ones.
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -203,7 +205,7 @@ def line(record: Record, claim: Claim) -> str:
     bars = [end for end in _region(claim, record) if np.isfinite(end)]
     value, others = short(record["measured"], record["interval"], *rivals.values(), bars=bars)
     told = zip(rivals, others, strict=True)
-    beside = [f"{name} {other}" + (f": {what[name]}" if what[name] else "") for name, other in told]
+    beside = [f"{name} {other}" + (f": {_WORTH.sub('', what[name])}" if what[name] else "") for name, other in told]
     beside = beside or [f"rule {claim.rule.words}"]
     beside += [f"the weakest of {record['count']}"] if record.get("count", 0) > 1 else []
     beside += [doubt] if (doubt := doubtful(claim, record)) else []
