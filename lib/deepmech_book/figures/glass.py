@@ -552,9 +552,9 @@ def losses_of_plane(data: xr.DataArray, *, limit: float | None = None, fig: Figu
     _finish([ax], "y")
     ax.set_xticks([v for v in ax.get_xticks() if v >= 0])
     _say(ax, 0.0, 0.52, "the origin: ½", va="bottom", ha="left")
-    _say(ax, -0.002, 0.25, "$N/P_D$:", va="bottom", ha="right")
+    _say(ax, -0.002, 0.27, "$N/P_D$:", va="bottom", ha="right")
     starts = [(float(one[0]), f"{float(one.ratio):.2g}", colour) for one, colour in zip(data, colours, strict=True)]
-    _name_starts(ax, 0.0, starts, 0.075)
+    _name_starts(ax, 0.0, starts, 0.085)
 
 
 # --- landscape --------------------------------------------------------------------------------------------------------
