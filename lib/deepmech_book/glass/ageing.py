@@ -97,6 +97,11 @@ def growth_of_phases(runs):
     return both.assign(tau=said(both.tau, r"decorrelation time $\tau_{90}$", "steps"))
 
 
+def after_longest(runs):
+    """The least that τ₉₀ of regularised networks is after the longest wait."""
+    return float(at_judged(runs)["regularised"].least.isel(waiting=-1))
+
+
 def times_after_waits(tables):
     """Phase -> times of networks and of free walks over ``waiting`` and ``temperature`` > 0 (Figs. A9 to A11)."""
     waits = {phase: one.waiting.values.tolist() for phase, one in tables.items()}

@@ -20,10 +20,17 @@ from deepmech_book.sweeps.glass.forecasts import KINDS
 from deepmech_book.sweeps.glass.papers_size import SOURCES
 from deepmech_book.sweeps.glass.walks import FINE_WINDOW
 
-OF_WALKS = (
-    "C.2.cold_is_faster", "C.3.one_step", "C.5.no_plateau", "C.7.hot_is_gaussian", "C.7.cold_is_not",
-    "C.8.ages", "C.8.hot_does_not", "C.8.stronger_regularised", "C.8.crossover",
-)  # fmt: skip
+OF_WALKS = {
+    "C.2.cold_is_faster": "cold: faster than free walks",
+    "C.3.one_step": "memory falls in one step",
+    "C.5.no_plateau": "no weight is caged",
+    "C.7.hot_is_gaussian": "hot: displacements are normal",
+    "C.7.cold_is_not": "cold: displacements are not normal",
+    "C.8.ages": "cold: slower the longer one waits",
+    "C.8.hot_does_not": "hot: waiting changes nothing",
+    "C.8.stronger_regularised": "more so with weight decay than without",
+    "C.8.crossover": "waiting leaves T* as it is",
+}
 """The paper's claims on walks of networks with loss that these records can be asked."""
 COLUMNS = ("parabola", "slide", "free walk")
 """Kinds of forecast that are judged beside walks by the same functions."""
@@ -181,13 +188,13 @@ def of_forecasts(walked, foretold, glass):
     each = {"walks": walked}
     each |= {kind: in_their_place(walked, foretold, kind) for kind in COLUMNS}
     rows = {}
-    for name in OF_WALKS:
+    for name, words in OF_WALKS.items():
         one, of_one_phase = registry.claim(name), name == "C.2.cold_is_faster"
         function = functions.functions_of(one.page)[name].function
         given = [nulls[name]] if name in nulls else []
         found = {what: function(r["regularised"] if of_one_phase else r, *given) for what, r in each.items()}
         numbers = most_apart({what: m.measured for what, m in found.items()})
-        rows[one.statement] = {w: f"{functions.judged(name, m).verdict}: {numbers[w]}" for w, m in found.items()}
+        rows[words] = {w: f"{functions.judged(name, m).verdict}: {numbers[w]}" for w, m in found.items()}
     return pd.DataFrame.from_dict(rows, "index").rename_axis("claim of the paper")
 
 

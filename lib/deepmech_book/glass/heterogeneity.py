@@ -116,7 +116,7 @@ def slow_weights(runs, warmest=1e-3):
     """
     rows = {}
     for phase, run in runs.items():
-        silent = 1 - run.alive_share.isel(waiting=0).mean("seed")
+        silent, n = 1 - run.alive_share.isel(waiting=0).mean("seed"), run.sizes["seed"]
         last = float(phases.overlaps(run).time[-1])
         for t in run.temperature.values[(run.temperature > 0) & (run.temperature <= warmest)]:
             sample, p = moved(run, t), modes(run, float(t)).p
@@ -126,7 +126,7 @@ def slow_weights(runs, warmest=1e-3):
             slow = sample[sample < free + np.log10(3)]
             two = len(slow) and p < 0.05
             rows[f"{phase}, T = {t:g}"] = {
-                "p of the dip test": f"{p:.2g}",
+                "two modes": f"{sum(modes(run.isel(seed=[i]), float(t)).p < 0.05 for i in range(n))} of {n} networks",
                 "median of slow log₁₀|Δw|": f"{np.median(slow):.1f}".replace("-", "−") if two else "–",
                 "log₁₀ of a free walk": f"{free:.1f}".replace("-", "−"),
                 "slow weights": f"{100 * len(slow) / len(sample):.0f} %" if two else "one mode",
