@@ -32,7 +32,7 @@ def test_pictures_that_open_a_chapter_are_figures_of_pages():
 
 
 def test_the_short_path_is_what_maps_mark_with_a_star_and_takes_as_long():
-    steps = re.findall(r"^\*\*\d\. \{doc\}`/(generated/[\w/]+)`\*\* \((\d+) min\)$", TEXTS["short_path"], re.M)
+    steps = re.findall(r"^\*\*\d\. \{doc\}`/(generated/[\w/]+)`\*\* \((\d+)\xa0min\)$", TEXTS["short_path"], re.M)
     path = {page: int(minutes) for page, minutes in steps}
     starred = {page: m for name in ("springs", "elastic", "glass", "beyond") for page, m in rows(TEXTS[name]).items()}
     assert path == {page.removesuffix(" ★"): m for page, m in starred.items() if page.endswith("★")}

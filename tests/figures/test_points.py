@@ -104,3 +104,9 @@ ZEROS, MANY = table(np.zeros((3, 2))), xr.DataArray(np.arange(9.0), dims="cell")
 def test_what_does_not_fit_is_refused(words, draw):
     with pytest.raises(ValueError, match=words):
         draw()
+
+
+def test_a_bar_that_goes_beyond_the_axis_says_where_it_ends():
+    data = table(np.arange(6.0).reshape(3, 2))
+    ax = dots(data, interval=(data - 1, data + 2), limits=(-0.5, 6.5)).render().axes[0]
+    assert ax.get_xlim() == (-0.5, 6.5) and sorted(t.get_text() for t in ax.texts) == ["7.0", "−1.0"]

@@ -42,15 +42,15 @@ class DiagramMap extends Plane {
     this.svg.append(this.cells, this.curves, this.contour, this.cross, this.grid);
   }
 
-  /** Show a diagram, its cells shaded by `shade`; return what is lightest and darkest, of what has a sign as far below zero as above. */
-  show(diagram, shade) {
+  /** Show a diagram, its cells shaded by `shade`; return what is lightest and darkest, of curvatures `most` below zero and above. */
+  show(diagram, shade, most) {
     const title = ({ words, symbol, sub }) => [words + (symbol ? " " : ""), ...(symbol ? symbolText(symbol, sub) : [])];
     const [rows, columns] = diagram.axes, [R, C] = [rows.values.length, columns.values.length];
     Object.assign(this.across, columns, { range: [0, C - 1, 1], title: [...title(columns), "   (more noise →)"] });
     Object.assign(this.up, rows, { range: [0, R - 1, 1], title: title(rows) });
     this.frame([-0.5, C - 0.5], [-0.5, R - 0.5]);
     const { x, y } = this, [w, h] = [x(1) - x(0), y(0) - y(1)], signed = shade === "curvature";
-    const values = means(diagram, shade), known = values.flat().filter(Number.isFinite), most = Math.max(...known.map(Math.abs));
+    const values = means(diagram, shade), known = values.flat().filter(Number.isFinite);
     const ends = [Math.min(...known), Math.max(...known)];  // dark is good: much accuracy, little energy
     const [low, high] = signed ? [-most, most] : diagram.outcome === ACCURACY ? ends : ends.reverse();
     const look = (v) => ({
@@ -112,7 +112,8 @@ class Side {
 
   draw() {
     const { diagram, explorer } = this, place = explorer.where(this.side), shade = explorer.model.get("shade");
-    const [low, high] = this.map.show(diagram, shade);
+    const bends = explorer.sides.flatMap((side) => means(side.diagram, "curvature").flat()).filter(Number.isFinite);
+    const [low, high] = this.map.show(diagram, shade, Math.max(...bends.map(Math.abs)));
     this.map.aim(place, this.tell());
     const ends = shade === "curvature"
       ? [`convex ${number(low, 2)}`, `${number(high, 2, true)} concave`] : [low, high].map((v) => say(diagram, shade, v));

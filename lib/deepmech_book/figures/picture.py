@@ -141,8 +141,6 @@ class Picture:
     alt : str
         What the picture shows, for readers who do not see it; None where the cell that shows it says so in its metadata
         (``mystnb: image: alt``), from where the build puts it into the picture.
-    narrow : callable, optional
-        The same for screens below 600 CSS pixels.
     height, width : float
         In inches of 100 CSS pixels, unless ``draw`` sets them.
     figure : str, optional
@@ -156,7 +154,6 @@ class Picture:
         draw: Callable[[Figure], Any],
         *,
         alt: str | None,
-        narrow: Callable[[Figure], Any] | None = None,
         height: float = 4.2,
         width: float = style.WIDTH,
         figure: str | None = None,
@@ -180,12 +177,6 @@ class Picture:
         if self.shaded:
             self.kind += " dm-shaded" if pixels else " dm-shaded dm-themed"
         self.narrow: Picture | None = None
-        if narrow:
-            self.draw_for_phones(narrow)
-
-    def draw_for_phones(self, draw: Callable[[Figure], Any]) -> None:
-        """Take another drawing for screens below 600 CSS pixels."""
-        self.narrow, self.kind = Picture(draw, alt=self.alt or None, width=style.NARROW), f"{self.kind} dm-both"
 
     def __repr__(self) -> str:
         return f"Picture(figure={self.figure!r}, alt={self.alt!r})"
@@ -286,7 +277,8 @@ def pictured(draw: Callable[..., Any]) -> Callable[..., Picture]:
 
         drawing = Picture(on, alt=alt, height=3.9, figure=figure)
         if drawing.wide:
-            drawing.draw_for_phones(on)
+            drawing.narrow = Picture(on, alt=alt, width=style.NARROW)
+            drawing.kind += " dm-both"
         given = signature.bind_partial(*args, **how).arguments
         drawing.data = dataset(dict(arrays_in({**given, **given.pop("how", {})})), drawing.alt)
         return drawing

@@ -92,6 +92,7 @@ def dots(
     by: str | None = None,
     interval: tuple[xr.DataArray, xr.DataArray] | None = None,
     level: float | None = None,
+    limits: tuple[float, float] | None = None,
     fig: Figure,
 ) -> None:
     """One row per label along ``row``, from top to bottom, one dot in it per label along ``by``.
@@ -104,6 +105,8 @@ def dots(
         Drawn as bars from low to high.
     level : float, optional
         A vertical reference line.
+    limits : (low, high), optional
+        Ends of the axis; a bar that goes beyond ends in an arrow and the number where it ends.
     """
     measured, *ends = (
         transpose_to(f"dots {n}", a, row, by)
@@ -119,7 +122,7 @@ def dots(
     keys = [style.format_number(value) for value in series]
     columns = max(1, min(4, len(keys), 60 // (max(map(len, keys)) + 7)))  # 60 letters in a line
     told = [textwrap.fill(name, 30, break_on_hyphens=False) for name in names]
-    each = 0.4 if any("\n" in name for name in told) else 0.3
+    each = 0.4 if len(names) < 5 or any("\n" in name for name in told) else 0.3
     fig.set_size_inches(
         style.column(fig), 0.9 + each * len(names) + 0.25 * bool(by) * style.rows_of(len(keys), columns)
     )
@@ -129,9 +132,16 @@ def dots(
         ax.plot(measured[:, i], y, style.MARKS[i], color=colour, label=keys[i] or None)
         if ends:
             ax.hlines(y, ends[0][:, i], ends[1][:, i], color=colour, lw=1.4)
+            for edge, end, mark, side in zip(limits or (), ends, "<>", ("left", "right"), strict=False):
+                inwards = 1 if mark == "<" else -1
+                how: dict[str, Any] = {"ha": side, "color": colour, "textcoords": "offset points"}
+                for k in np.flatnonzero((edge - end[:, i]) * inwards > 0):
+                    ax.plot(edge, y[k], mark, color=colour, clip_on=False)
+                    said = f"{float(end[k, i]):.1f}".replace("-", "−")
+                    ax.annotate(said, (edge, y[k]), (3 * inwards, 5), fontsize=style.SMALL, **how)
     if level is not None:
         ax.axvline(level, color=LIGHT.muted, lw=1.2, zorder=1)
-    ax.set(xlabel=textwrap.fill(x_label or axis_label(measured), 44), ylim=(len(names) - 0.5, -0.5))
+    ax.set(xlabel=textwrap.fill(x_label or axis_label(measured), 44), ylim=(len(names) - 0.5, -0.5), xlim=limits)
     ax.set_yticks(at, told)
     ax.tick_params(axis="y", length=0)
     ax.xaxis.set_major_locator(MaxNLocator(6))

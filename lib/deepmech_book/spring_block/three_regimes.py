@@ -104,7 +104,7 @@ def table(fit, rival, still, rough):
         "r2": "R² of the chain",
         "rival": "R² of the formula",
         "still": "R² if nothing moves",
-        "rough": "R² of chains with 0.1 or more to the right",
+        "rough": "R² of chains with friction ≥ 0.1",
         "friction_right": "friction to the right",
         "friction_left": "friction to the left",
         "noise_bar": "noise",
