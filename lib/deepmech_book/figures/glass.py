@@ -344,33 +344,6 @@ def plain(
 
 
 @pictured
-def times_by_training(data: xr.DataArray, *, interval: tuple[xr.DataArray, xr.DataArray], fig: Figure) -> None:
-    """τ₉₀ over the ``length`` of training: windows have a colour, waits open or full points; ``kind`` names both."""
-    fig.set_size_inches(column(fig), 3.4)
-    ax = fig.subplots()
-    kinds = [str(kind).split(", ", 1) for kind in data.kind.values]
-    windows, waits = (list(dict.fromkeys(names)) for names in zip(*kinds, strict=True))
-    for (window, wait), curve, low, high in zip(kinds, data, *interval, strict=True):
-        colour, at_once = style.categories(3)[windows.index(window)], wait == waits[0]
-        face = LIGHT.background if at_once else colour
-        ax.plot(curve.length, curve, "o--" if at_once else "o-", color=colour, mfc=face, lw=1.6, ms=6, zorder=3)
-        ax.vlines(curve.length, low, high, color=colour, lw=1.3, zorder=2)
-    ax.set(xlabel=r"length of training $\mu t$", ylabel=r"$\tau_{90}$ at $T = 0$ (steps)")
-    _finish([ax], "xy")
-    for i, window in enumerate(windows):
-        first = data.sel(kind=f"{window}, {waits[1]}")[0]
-        _say(ax, float(data.length[0]) * 2.6, float(first) * 1.75, window, style.categories(3)[i])
-    ends = np.array([120.0, 4000.0])
-    ax.plot(ends, 3.2 * ends / ends[0], color=LIGHT.muted, lw=1.6, ls=":")
-    _say(ax, 500, 3.6, "as the length", LIGHT.muted, ha="left")
-    for full, wait in zip((False, True), waits, strict=True):
-        face = LIGHT.muted if full else LIGHT.background
-        name = ("after " if full else "clock at once, ") + wait
-        ax.plot([], [], "o-" if full else "o--", color=LIGHT.muted, mfc=face, ms=6, label=name)
-    style.legend(fig, ax, 2, "outside upper left")
-
-
-@pictured
 def loss_of_protocol(data: xr.DataArray, *, stages: Mapping[str, float], ax: Axes) -> None:
     """The data loss of one network over ``step``; stages: name -> the step at which it ends, in their order."""
     ax.plot(data.step, data, color=style.categories(1)[0], lw=2)
