@@ -88,7 +88,7 @@ def test_another_diagram_and_another_shade(visit: Any, still: Any) -> None:
     page = visit().open(still("diagram"))
     page.select_option("select[name=right]", "S9b")
     assert "depth 20" in page.locator(".side").nth(1).locator(".about").inner_text()
-    assert "depth 20" in page.inner_text(".spoken") and "Fig. 1(c)" in page.inner_text(".spoken")
+    assert "depth 20" in page.inner_text(".spoken") and "dropout" in page.inner_text(".spoken")
     assert "learning rate 0.0001" in page.evaluate(FACTS, 1)  # the same corner
     assert page.locator(".cells .share").count() == 0
     page.get_by_role("button", name="Accuracy or energy").click()

@@ -50,7 +50,7 @@ class PhasePlot extends Plane {
     super.update(p);
     const y = this.y(p.friction_left), visible = y > this.box.top + 2;
     this.even.setAttribute("d", visible ? path([this.box.left, y, this.box.right, y]) : "");
-    set(this.evenName, { x: this.box.left + 6, y: y - 6, visibility: y > this.box.top + 18 ? "inherit" : "hidden" });
+    set(this.evenName, { x: this.box.left + 6, y: y - 10, visibility: y > this.box.top + 18 ? "inherit" : "hidden" });
   }
 }
 

@@ -42,17 +42,17 @@ def chain_diagram() -> xr.Dataset:
 
 FEW_IMAGES = dataset_kwargs("mnist-program", n_train=FITS)
 SOURCES: dict[str, tuple[str, Callable[[], Sweep] | Callable[[], xr.Dataset]]] = {
-    "chain": ("Fig. 3: the chain", chain_diagram),
-    "1a": ("Fig. 1(a): data noise", partial(experiment, "figure-1a")),
-    "1a-1000": ("Fig. 1(a) with 1,000 images", partial(experiment, "figure-1a", data=FEW_IMAGES)),
-    "1b": ("Fig. 1(b): learning rate", partial(experiment, "figure-1b")),
-    "1c": ("Fig. 1(c): dropout", partial(experiment, "figure-1c")),
-    "1d": ("Fig. 1(d): batch size", partial(experiment, "figure-1d")),
-    "S5a": ("Fig. S5(a): depth 6", partial(experiment, "figure-S5a")),
-    "S5b": ("Fig. S5(b): depth 12", partial(experiment, "figure-S5b")),
-    "S8": ("Fig. S8: photographs", partial(experiment, "figure-S8")),
-    "S9a": ("Fig. S9(a): photographs, depth 12", partial(experiment, "figure-S9a")),
-    "S9b": ("Fig. S9(b): photographs, depth 20", partial(experiment, "figure-S9b")),
+    "chain": ("The chain", chain_diagram),
+    "1a": ("Networks: noisy data", partial(experiment, "figure-1a")),
+    "1a-1000": ("Noisy data, 1,000 images", partial(experiment, "figure-1a", data=FEW_IMAGES)),
+    "1b": ("Networks: learning rate", partial(experiment, "figure-1b")),
+    "1c": ("Networks: dropout", partial(experiment, "figure-1c")),
+    "1d": ("Networks: batch size", partial(experiment, "figure-1d")),
+    "S5a": ("Depth 6", partial(experiment, "figure-S5a")),
+    "S5b": ("Depth 12", partial(experiment, "figure-S5b")),
+    "S8": ("Photographs", partial(experiment, "figure-S8")),
+    "S9a": ("Photographs, depth 12", partial(experiment, "figure-S9a")),
+    "S9b": ("Photographs, depth 20", partial(experiment, "figure-S9b")),
     "without": ("Without normalisation", partial(experiment, "without-norm")),
 }
 """Every diagram: its title, and what makes it, a sweep that ships with the book or a simulation."""

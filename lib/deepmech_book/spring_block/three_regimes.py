@@ -107,7 +107,7 @@ def table(fit, rival, still, rough):
         "rough": "R² of chains with friction ≥ 0.1",
         "friction_right": "friction to the right",
         "friction_left": "friction to the left",
-        "noise_bar": "noise",
+        "noise_bar": "noise ε̄",
         "time": "chain's time at the last epoch",
     }
     medians = fit[["r2", *NUMBERS]].assign(rival=rival.r2, still=still, rough=rough.r2).median("seed").to_dataframe()
