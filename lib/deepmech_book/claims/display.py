@@ -74,7 +74,7 @@ def claim_line(
 def with_rows(line: str, rows: Iterable[str], records: Iterable[Record]) -> str:
     """The line of a claim with those of its rows inside, and the counts of their verdicts beside its statement."""
     counts, number = verdict_counts(records), '</span> <span class="dm-number">'
-    told = f' <span class="dm-tally">its parts: {counts}</span>' if counts else ""
+    told = f' <span class="dm-tally">parts, judged by themselves: {counts}</span>' if counts else ""
     return line.replace(number, f"{told}{number}", 1).removesuffix("</details>") + "".join(rows) + "</details>"
 
 
@@ -178,7 +178,7 @@ def surety(claim: Claim, record: Record) -> tuple[float, float] | None:
 def doubtful(claim: Claim, record: Record) -> str:
     """How often as many runs would say the same, where that is no more than three times of four; else nothing."""
     sure = surety(claim, record) if leading(record) in (HOLDS, TRIVIAL, FAILS) else None
-    return f"as many runs again: so in {_share(sure[0])}" if sure and sure[0] < 0.75 else ""
+    return f"barely: as many runs again say so in {_share(sure[0])}" if sure and sure[0] < 0.75 else ""
 
 
 def _share(share: float) -> str:
@@ -205,9 +205,12 @@ def line(record: Record, claim: Claim) -> str:
     bars = [end for end in _region(claim, record) if np.isfinite(end)]
     value, others = short(record["measured"], record["interval"], *rivals.values(), bars=bars)
     told = zip(rivals, others, strict=True)
-    beside = [f"{name} {other}" + (f": {_WORTH.sub('', what[name])}" if what[name] else "") for name, other in told]
+    beside = [
+        f"{name} {other}" + (f": {_WORTH.sub('', words)}" if (words := what[name]) else "") for name, other in told
+    ]
     beside = beside or [f"rule {claim.rule.words}"]
-    beside += [f"the weakest of {record['count']}"] if record.get("count", 0) > 1 else []
+    middle = f", median {short(record['median'])[0]}" if record.get("median") is not None else ""
+    beside += [f"the weakest of {record['count']}{middle}"] if record.get("count", 0) > 1 else []
     beside += [doubt] if (doubt := doubtful(claim, record)) else []
     value = value.replace(", ", ",&nbsp;")  # lines break between number and interval, not within one
     return f"<b>{value}</b> <small>{escape('; '.join(beside))}</small>"

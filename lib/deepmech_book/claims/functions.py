@@ -53,7 +53,8 @@ class Entry:
 
     ``measured``, ``expected``, ``null``, ``interval`` and ``difference`` (the interval of measured less null) are
     numbers or None, as is ``first_null``, against which the verdict would be ``first_verdict``; ``at`` says which
-    element they belong to and ``count`` how many there were. ``strip`` shows all of them, as SVG.
+    element they belong to, ``count`` how many there were and ``median`` their middle, where all should be alike.
+    ``strip`` shows all of them, as SVG.
     """
 
     claim: registry.Claim
@@ -68,6 +69,7 @@ class Entry:
     difference: tuple[float, float] | None = None
     at: str = ""
     count: int = 0
+    median: float | None = None
     seeds: int | None = None
     detail: str = ""
     strip: str = ""
@@ -155,9 +157,11 @@ def judged(claim: str, found: Measurement, seeds: int | None = None) -> Entry:
     between = (shown.pop("interval"), shown.pop("upper end")) if ends else None
     beyond = (float(apart[0].ravel()[ruled.worst]), float(apart[1].ravel()[ruled.worst])) if apart else None
     many = _strip(c.rule, arrays["measured"], expects, nulls, ruled.worst) if like.size > 1 else ""
+    alike = like.size != 2 and (expects is None or np.ptp(expects) == 0)
+    middle = float(np.median(arrays["measured"])) if alike else None
     return Entry(c, ruled.verdict, ruled.reason, **shown, interval=between, difference=beyond,
                  first_verdict=earlier.verdict if c.first_null else "", at=_labels(like, ruled.worst), count=like.size,
-                 seeds=seeds, detail=detail, strip=many)  # fmt: skip
+                 median=middle, seeds=seeds, detail=detail, strip=many)  # fmt: skip
 
 
 def _strip(rule: Rule, measured: np.ndarray, expected: np.ndarray | None, null: np.ndarray | None, worst: int) -> str:

@@ -170,7 +170,7 @@ class _Sentence(Formatter):
 def _numbers(record: Record) -> SimpleNamespace:
     """The numbers of a record as a sentence's braces name them."""
     low, high = record.get("interval") or (None, None)
-    names = ("measured", "expected", "null", "detail")
+    names = ("measured", "expected", "null", "median", "detail")
     found = SimpleNamespace(low=low, high=high, **{name: record.get(name) for name in names})
     found.size, found.null_size = (None if x is None else abs(x) for x in (found.measured, found.null))
     return found
