@@ -273,11 +273,3 @@ def test_brightness_is_the_area_of_the_shape_and_that_of_the_authors_program():
     total = logits.images(601).sum(("row", "column"), dtype=float).mean("sample").values
     assert total[2] == pytest.approx(2 * np.pi * (36 + 1 / 3), rel=0.01) and total[1] == pytest.approx(9 * 17, rel=0.01)
     assert total == pytest.approx((218.65, 153.00, 228.71), rel=0.01)  # means of 600 images that their program made
-
-
-def test_images_lie_on_themselves_and_on_a_curve_nearer_than_on_a_surface():
-    train, _ = geomnist.family(60, 30)
-    assert max(logits.nearest_distances(train, train)) < 1e-2
-    far = logits.median_distances(300)
-    assert (far.sel(set="geomnist") < far.sel(set="geomnist-independent")).all()
-    assert (logits.median_distances(600) < far).all()  # more images lie closer

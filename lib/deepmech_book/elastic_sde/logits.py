@@ -37,26 +37,6 @@ def images(n_samples):
     )
 
 
-def nearest_distances(train, test):
-    """Median distance of test images from the nearest training image of their class, for each class."""
-    medians = []
-    for k in range(3):
-        x, y = (geomnist.draw(part).reshape(len(part.label), -1)[part.label == k] for part in (train, test))
-        squares = (x**2).sum(1)[None] + (y**2).sum(1)[:, None] - 2 * y @ x.T
-        medians.append(float(np.median(np.sqrt(squares.min(1).clip(0)))))
-    return medians
-
-
-def median_distances(n_images):
-    """:func:`nearest_distances` of the authors' set and of the variant with independent angle: (set, shape)."""
-    sets = {
-        "geomnist": geomnist.family(n_images, n_images),
-        "geomnist-independent": (geomnist.independent(n_images), geomnist.independent(n_images, split="test")),
-    }
-    rows = [nearest_distances(*parts) for parts in sets.values()]
-    return xr.DataArray(rows, {"set": list(sets), "shape": list(geomnist.SHAPES)}, ("set", "shape"))
-
-
 def in_the_plane(logits):
     """Coordinates of three logits in the plane across (1, 1, 1): (X₁ − X₂)/√2 and (X₁ + X₂ − 2 X₃)/√6."""
     axes = xr.DataArray([[1, -1, 0], [1, 1, -2]] / np.sqrt([[2], [6]]), dims=("axis", "logit"))

@@ -134,7 +134,7 @@ class Explorer extends View {
       const points = curves[0]?.length ?? this.model.get("sizes").length - 1, plot = this.plots[name];
       plot.layout(
         { low: 0, high: points - 1, title: ["layer ", ...symbolText("ℓ")], at: Array.from({ length: points }, (_, l) => l) },
-        { ...roomy([...curves.flat(), ...(name === "network" ? this.pins.flatMap((pin) => pin.curve) : [])], 0.5), title: [`${name}: load `, ...symbolText("D", "ℓ")] },
+        { ...roomy([...curves.flat(), ...(name === "network" ? this.pins.flatMap((pin) => pin.curve) : [])], 0.5), title: [`${name}: load `, ...symbolText("D", "ℓ"), name === "chain" ? " (from 1 to 0)" : " (a logarithm)"] },
       );
     }
   }
@@ -156,8 +156,8 @@ class Explorer extends View {
       this.show("", "Untrained", "say how its load curve will end, or press Train", ["curvature –", "the chain's –", "test accuracy –"]);
       return;
     }
-    const bend = bendOf(curves[at]), regime = regimeOf(bend), chain = regimeOf(bendOf(springs[at]));
-    const beside = chain === regime ? "so does the chain" : `the chain disagrees: it is ${chain}`;
+    const bend = bendOf(curves[at]), other = bendOf(springs[at]), regime = regimeOf(bend), chain = regimeOf(other);
+    const beside = chain === regime ? `so does the chain${regime !== "linear" && Math.abs(other) > 2 * Math.abs(bend) ? ", far more sharply" : ""}` : `the chain disagrees: it is ${chain}`;
     const [word, meaning] = at === 0 ? ["Untrained", "the network as it was drawn"]
       : falls(curves[at]) ? [regime[0].toUpperCase() + regime.slice(1), `${WORDS[regime]}; ${beside}`]
       : [FLAT, "no load to share: the layers do not separate the classes so far"];

@@ -32,6 +32,7 @@ TEMPERATURE = "temperature $T$"
 COLOURS = {
     **dict(zip(("regularised", "underparameterised", "overparameterised"), style.categories(3), strict=True)),
     "glass": LIGHT.text,
+    "regularised, finer window": "#5aa9d6",
 }
 """Of the three phases, and of the glass beside them, in every picture of the chapter."""
 FREE: dict[str, Any] = {"color": LIGHT.text, "lw": 1.4, "linestyle": style.DASHES}
@@ -468,22 +469,23 @@ def motilities(
 
 
 @pictured
-def losses_by_size(data: xr.DataArray, theory: xr.DataArray, *, ax: Axes) -> None:
-    """Networks as dots, the typical loss as a line, named in the picture."""
-    labels = theory.labels.values.tolist()
+def losses_by_size(data: xr.DataArray, theory: xr.DataArray | None = None, *, ax: Axes) -> None:
+    """Networks as dots, the typical loss as a line, if there is one, named in the picture."""
+    labels = data.labels.values.tolist()
     for name, colour in zip(labels, style.categories(len(labels)), strict=True):
-        single, typical = data.sel(labels=name).transpose("seed", ...), theory.sel(labels=name).dropna("ratio")
-        for one in single:
+        for one in data.sel(labels=name).transpose("seed", ...):
             ax.plot(data.ratio, one, "o", color=colour, mfc="none", mew=1.0, ms=4.5, alpha=0.75)
-        ax.plot(typical.ratio, typical, color=colour, lw=2.6, zorder=3)
-        if len(labels) > 1:
+        if theory is not None:
+            typical = theory.sel(labels=name).dropna("ratio")
+            ax.plot(typical.ratio, typical, color=colour, lw=2.6, zorder=3)
             beside = float(typical.ratio[-2:].mean()) + 0.05, 8 * float(np.sqrt(typical[-2:].prod()))
             _say(ax, *beside, name, colour, ha="left")
     ax.set(xlabel="weights per sample $N/P_D$", ylabel=LOSS)
     _finish([ax], "y")
-    ax.plot([], [], "o", color=LIGHT.muted, mfc="none", ms=4.5, label="a network")
-    ax.plot([], [], color=LIGHT.muted, lw=2.6, label="geometric mean")
-    style.legend(ax.get_figure(), ax, 2)
+    if theory is not None:
+        ax.plot([], [], "o", color=LIGHT.muted, mfc="none", ms=4.5, label="a network")
+        ax.plot([], [], color=LIGHT.muted, lw=2.6, label="geometric mean")
+        style.legend(ax.get_figure(), ax, 2)
 
 
 @pictured

@@ -143,7 +143,7 @@ def dots(
         ax.axvline(level, color=LIGHT.muted, lw=1.2, zorder=1)
     ax.set(xlabel=textwrap.fill(x_label or axis_label(measured), 44), ylim=(len(names) - 0.5, -0.5), xlim=limits)
     ax.set_yticks(at, told)
-    ax.tick_params(axis="y", length=0)
+    ax.tick_params(axis="y", length=0, pad=10 if limits else 4)
     ax.xaxis.set_major_locator(MaxNLocator(6))
     ax.grid(axis="x")
     if by:
@@ -162,6 +162,7 @@ def clouds(
     point: str = "point",
     title: str = "{}",
     columns: int = 2,
+    limits: tuple[float, float] | None = None,
     fig: Figure,
 ) -> None:
     """Points coloured by group in the plane of two coordinates, one panel per value of ``panel``, equal scales.
@@ -173,6 +174,8 @@ def clouds(
     names : of the groups, for the legend.
     x_label, y_label : str, optional
         Names of the axes; without them the labels along ``axes``.
+    limits : (low, high), optional
+        Ends of both axes in every panel.
     """
     points = transpose_to("clouds points", points, panel, point, axes)
     group = transpose_to("clouds group", group, panel, point)
@@ -191,6 +194,7 @@ def clouds(
     drawn = panels(fig, titles, columns, x_label or across, y_label or up)
     for ax, at, kind in zip(drawn, points.values, group.values, strict=True):
         _kinds(ax, at[:, 0], at[:, 1], [names[k] for k in kind], names, colours, s=22, alpha=0.9)
-        ax.set_aspect("equal", adjustable="datalim")
+        ax.set(xlim=limits, ylim=limits)
+        ax.set_aspect("equal", adjustable="box" if limits else "datalim")
         ax.grid()
     legend(fig, drawn[0])

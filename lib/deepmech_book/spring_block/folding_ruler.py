@@ -21,6 +21,5 @@ def unevenness(run, ruler, extension):
 
 
 def table(final):
-    """Unevenness of each pull by that of the slow one, mean over runs; of ``pull``, ``table_friction`` and ``run``."""
-    uneven = final.std("pair")
-    return (uneven / uneven.sel(pull="slow", drop=True)).mean("run").to_pandas().round(2)
+    """Standard deviation over pairs of each pull, mean over runs; of ``pull``, ``table_friction`` and ``run``."""
+    return final.std("pair").mean("run").to_pandas().round(2)
