@@ -39,11 +39,13 @@ def test_hot_walks_are_free_and_cold_ones_are_driven(visit: Any, still: Any) -> 
     shown = float(re.search(r"τ₉₀ ([\d.,]+)", page.inner_text(".numbers"))[1].replace(",", ""))
     assert shown == pytest.approx(float(table.tau.sel(temperature=0.1)), rel=0.005)
     page.locator("input[name=temperature]").focus()
-    page.keyboard.press("Home")
-    assert page.inner_text(".state strong") == "Driven" and "free walk ∞" in page.inner_text(".numbers")
+    page.keyboard.press("Home")  # T = 0: most records end before the crossing
+    assert page.inner_text(".state strong") == "Out of sight" and "free walk ∞" in page.inner_text(".numbers")
     assert page.locator("input[name=temperature]").get_attribute("aria-valuetext") == "temperature 0"
     page.keyboard.press("ArrowRight")
     assert "10⁻⁸" in page.locator(".slider output").first.inner_text()
+    assert "Out of sight" in page.inner_text("[role=status]")
+    page.select_option("select", "underparameterised mnist")
     assert "Driven" in page.inner_text("[role=status]")
     waiting = page.locator("input[name=waiting]")
     waiting.focus()
