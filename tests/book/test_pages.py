@@ -56,7 +56,7 @@ DESIGN = """() => {
   judge("> section > p:not(.dm-place, .dm-key, .dm-stamp)", (style, at) =>
     style.fontFamily.startsWith('"Source Serif 4"') && style.fontSize === "18px" && at.width <= 620.5);
   judge("figcaption", (style) => style.fontFamily.startsWith('"Source Sans 3"') && parseFloat(style.fontSize) >= 14);
-  judge(":is(figure, .deepmech-page, .dm-claim)", (_, at) => at.right - left <= 881);
+  judge(":is(figure, .deepmech-page, .dm-claim)", (_, at) => at.width <= 881);
   judge("section > .cell figure:has(> .deepmech-picture:not(.full-width)) > figcaption", (_, at) => at.x - left >= 639);
   return bad;
 }"""

@@ -50,7 +50,7 @@ def test_hot_walks_are_free_and_cold_ones_are_driven(visit: Any, still: Any) -> 
     waiting = page.locator("input[name=waiting]")
     waiting.focus()
     page.keyboard.press("End")
-    assert waiting.get_attribute("aria-valuetext") == "waiting time 100000 steps"
+    assert waiting.get_attribute("aria-valuetext") == "waiting time 40000 steps"
 
 
 def test_another_phase_goes_to_the_nearest_record(visit: Any, still: Any) -> None:
