@@ -138,9 +138,11 @@ def _lighten(html: Path) -> None:
         if path.name not in figures:
             path.unlink()
     for path in (html / "_sources").rglob("*.ipynb"):
-        notebook = json.loads(path.read_text(encoding="utf-8"))
+        if " dm-both" not in (written := path.read_text(encoding="utf-8")):
+            continue  # lightened before: Sphinx copies those alone that have changed
+        notebook = json.loads(written)
         for output in (one for cell in notebook["cells"] for one in cell.get("outputs", [])):
-            if "dm-both" in (text := "".join(output.get("data", {}).get("text/html", ""))):
+            if " dm-both" in (text := "".join(output.get("data", {}).get("text/html", ""))):
                 output["data"]["text/html"] = gallery.TALL.sub("", text).replace(" dm-both", "")
         write_whole(path, json.dumps(notebook, ensure_ascii=False))
     write_whole(icons, _ICON.sub(lambda icon: icon[0] if named & {icon[1], *icon[2].split('"')} else "", drawn))

@@ -64,8 +64,7 @@ def fitted_chains(load, seen=2 / 3, n_rates=40, least=0.0):
     chosen = np.unravel_index([c for _, c in best], [len(v) for v in CHAINS.values()])
     found = {name: np.array(CHAINS[name])[k] for name, k in zip(CHAINS, chosen, strict=True)}
     found |= {"r2": _explained(curves, measured, ~fitted), "time": rates[[k for k, _ in best]]}
-    like = _like(load)
-    shaped = {name: like.copy(data=np.reshape(values, like.shape)) for name, values in found.items()}
+    shaped = {name: _of_networks(load, values) for name, values in found.items()}
     return xr.Dataset({"load_curve": load.copy(data=curves.reshape(load.shape)), **shaped})
 
 
@@ -87,15 +86,14 @@ def relaxed(load, seen=2 / 3):
         left = ((model - measured)[..., fitted] ** 2).sum((1, 2))
         better = left < best
         best[better], curves[better] = left[better], model[better]
-    r2 = _like(load).copy(data=_explained(curves, measured, ~fitted).reshape(_like(load).shape))
+    r2 = _of_networks(load, _explained(curves, measured, ~fitted))
     return xr.Dataset({"load_curve": load.copy(data=curves.reshape(load.shape)), "r2": r2})
 
 
 def standing(load, seen=2 / 3):
     """R² at epochs not seen if every layer stays where it was at the last one that is."""
     load, measured, fitted = _networks(load, seen)
-    r2 = _explained(measured[..., fitted][..., -1:], measured, ~fitted)
-    return _like(load).copy(data=r2.reshape(_like(load).shape))
+    return _of_networks(load, _explained(measured[..., fitted][..., -1:], measured, ~fitted))
 
 
 def table(fit, rival, still, rough):
@@ -164,9 +162,10 @@ def _tried(n_blocks):
     return loads.reshape(-1, *loads.shape[-2:])
 
 
-def _like(load):
-    """An array over networks, for one number of each."""
-    return load.isel(layer=0, at_epoch=0, drop=True)
+def _of_networks(load, values):
+    """One number of each network, along the dimensions of ``load`` that tell networks apart."""
+    like = load.isel(layer=0, at_epoch=0, drop=True)
+    return like.copy(data=np.reshape(values, like.shape))
 
 
 def _networks(load, seen):
