@@ -86,8 +86,9 @@ def put_key(app: Any, doctree: nodes.document, name: str) -> None:
     if name.startswith("generated/") and (first := next(cards, None)) is not None:
         reading = app.builder.get_relative_uri(name, "reading")
         key = (
-            "✓ holds, ≈ so does the null (a simple rival), ✗ fails, ? undecided; in brackets the 95 % interval."
-            f' Unfold a card for the rest: <a href="{reading}">how</a>.'
+            "✓ holds, ≈ so does the null (a simple rival), ✗ fails, ? undecided; <i>barely</i>: as many runs again "
+            "might say otherwise. Brackets and bars: 95 % intervals. Shaded: where the rule holds. "
+            f'<a href="{reading}">How to read a card</a>.'
         )
         first.parent.insert(first.parent.index(first), nodes.raw("", f'<p class="dm-key">{key}</p>', format="html"))
 

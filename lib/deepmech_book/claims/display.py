@@ -1,4 +1,4 @@
-"""How a claim looks: a line with its verdict, sentence and number, which unfolds; of many numbers a strip plot.
+"""How a claim looks: a line with its verdict, sentence and number, a strip plot of what decided it, which unfolds.
 
 A claim's numbers come as a record, as :meth:`deepmech_book.claims.functions.Entry.to_json` makes it.
 """
@@ -33,8 +33,11 @@ MOST = 60  # points in a row of a strip plot; of more values so many are drawn, 
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def badge(verdict: str, reason: str = "", kind: str = "claim") -> str:
-    """A verdict as sign and word, coloured on pages; what is no verdict, such as "not in this build", is grey."""
+def badge(verdict: str, reason: str = "", kind: str = "claim", doubt: str = "") -> str:
+    """A verdict as sign and word, coloured on pages; what is no verdict, such as "not in this build", is grey.
+
+    A verdict of which there is ``doubt`` (:func:`doubtful`) says so.
+    """
     sign, css = LOOKS.get(verdict, ("", "dm-unbuilt"))
     words = "not testable" if verdict == NOT_TESTABLE else verdict
     if verdict == TRIVIAL and " in " in reason:
@@ -44,7 +47,8 @@ def badge(verdict: str, reason: str = "", kind: str = "claim") -> str:
     if kind == "check" and verdict in (HOLDS, FAILS):
         words = "check" if verdict == HOLDS else "check fails"
     sign = f'<span aria-hidden="true">{sign}</span> ' if sign else ""
-    return f'<span class="dm-verdict {css}">{sign}{words}</span>'
+    told = f' title="{doubt}"' if doubt else ""
+    return f'<span class="dm-verdict {css}"{told}>{sign}{"barely " if doubt else ""}{words}</span>'
 
 
 def claim_line(
@@ -55,7 +59,8 @@ def claim_line(
     ``link`` are address and title of the page that measures it. With ``anchor`` others can link to it as ``claim-ID``,
     once on a page.
     """
-    verdict = ABSENT if record is None else leading(record)
+    verdict, known = (ABSENT, {}) if record is None else (leading(record), record)
+    doubt = doubtful(claim, record) if record else ""
     rows = [("rule", claim.rule.words), *_exchanged(claim, {})] if record is None else facts(claim, record)
     told = "".join(f"<dt>{name}</dt> <dd>{escape(words)}</dd>" for name, words in [*rows, ("id", claim.id)])
     told += f'<dt>page</dt> <dd><a href="{link[0]}">{escape(link[1])}</a></dd>' if link else ""
@@ -64,9 +69,9 @@ def claim_line(
     main = " dm-main" if claim.main else ""
     return (
         f'<details class="dm-claim dm-{claim.kind}{main}"{name}><summary title="{claim.id}">'
-        f"{badge(verdict, record.get('reason', '') if record else '', claim.kind)} "
+        f"{badge(verdict, known.get('reason', ''), claim.kind, doubt)} "
         f'<span class="dm-statement">{escape(claim.statement)}</span> '
-        f'<span class="dm-number">{line(record, claim) if record else ""}{strip}</span></summary>'
+        f'<span class="dm-number">{line(record, claim, strip) if record else ""}</span></summary>'
         f'<dl class="dm-numbers">{told}</dl>{detail}</details>'
     )
 
@@ -74,7 +79,7 @@ def claim_line(
 def with_rows(line: str, rows: Iterable[str], records: Iterable[Record]) -> str:
     """The line of a claim with those of its rows inside, and the counts of their verdicts beside its statement."""
     counts, number = verdict_counts(records), '</span> <span class="dm-number">'
-    told = f' <span class="dm-tally">parts, judged by themselves: {counts}</span>' if counts else ""
+    told = f' <span class="dm-tally">parts, each judged alone: {counts}</span>' if counts else ""
     return line.replace(number, f"{told}{number}", 1).removesuffix("</details>") + "".join(rows) + "</details>"
 
 
@@ -178,7 +183,7 @@ def surety(claim: Claim, record: Record) -> tuple[float, float] | None:
 def doubtful(claim: Claim, record: Record) -> str:
     """How often as many runs would say the same, where that is no more than three times of four; else nothing."""
     sure = surety(claim, record) if leading(record) in (HOLDS, TRIVIAL, FAILS) else None
-    return f"barely: as many runs again say so in {_share(sure[0])}" if sure and sure[0] < 0.75 else ""
+    return f"as many runs again would say the same in {_share(sure[0])} cases" if sure and sure[0] < 0.75 else ""
 
 
 def _share(share: float) -> str:
@@ -196,11 +201,14 @@ def _exchanged(claim: Claim, record: Record) -> list[tuple[str, str]]:
     return [("first null", words)]
 
 
-def line(record: Record, claim: Claim) -> str:
-    """The number of a claim with its interval, beside its rival: what is expected, the null, or else the rule."""
+def line(record: Record, claim: Claim, strip: str = "") -> str:
+    """The number of a claim with its interval, ``strip``, what the number is, and its rival: what is expected, the null
+    by which the verdict is given that leads, or else the rule.
+    """
     if record["measured"] is None:
         return ""
-    what = {"expected": "", "first null": claim.first_null, "null": claim.against}
+    null = "null" if leading(record) == record["verdict"] else "first null"
+    what = {"expected": "", null: claim.first_null if null == "first null" else claim.against}
     rivals = {name: x for name in what if (x := record.get(name.replace(" ", "_"))) is not None}
     bars = [end for end in _region(claim, record) if np.isfinite(end)]
     value, others = short(record["measured"], record["interval"], *rivals.values(), bars=bars)
@@ -209,11 +217,11 @@ def line(record: Record, claim: Claim) -> str:
         f"{name} {other}" + (f": {_WORTH.sub('', words)}" if (words := what[name]) else "") for name, other in told
     ]
     beside = beside or [f"rule {claim.rule.words}"]
-    middle = f", median {short(record['median'])[0]}" if record.get("median") is not None else ""
-    beside += [f"the weakest of {record['count']}{middle}"] if record.get("count", 0) > 1 else []
-    beside += [doubt] if (doubt := doubtful(claim, record)) else []
+    middle = f" (median {short(record['median'])[0]})" if record.get("median") is not None else ""
+    weakest = [f"the weakest of {record['count']}{middle}"] if record.get("count", 0) > 1 else []
+    of = ", ".join([*([claim.number] if claim.number else []), *weakest])
     value = value.replace(", ", ",&nbsp;")  # lines break between number and interval, not within one
-    return f"<b>{value}</b> <small>{escape('; '.join(beside))}</small>"
+    return f"<b>{value}</b> {strip}{f'{escape(of)} ' if of else ''}<small>{escape('; '.join(beside))}</small>"
 
 
 def number(value: float | None) -> str:
@@ -260,31 +268,39 @@ def _text(x: float, digits: int, scale: float) -> str:
 
 
 def strip(
-    values: np.ndarray, nulls: np.ndarray | None, region: tuple[float, float], worst: float, words: str = "values"
+    values: np.ndarray,
+    nulls: np.ndarray | None,
+    region: tuple[float, float],
+    worst: float,
+    words: str = "values",
+    ends: Sequence[float] | None = None,
 ) -> str:
-    """All values as points along a line, their nulls as rings below; shaded where the rule holds, the worst pointed at.
+    """All values as points along a line, their nulls as rings below; shaded inside the rule. The worst, which
+    decides, is large, on its interval if that is given as ``ends``.
 
     It is SVG in the colour of the text, on a logarithmic scale where positive numbers differ a hundredfold.
     """
     rows = [np.unique(row) for row in (values, nulls) if row is not None]
-    ends = [[short(float(end))[0] for end in row[[0, -1]]] for row in rows]
-    said = "; nulls (rings) ".join(" to ".join(dict.fromkeys(pair)) for pair in ends)
+    told = [[short(float(end))[0] for end in row[[0, -1]]] for row in rows]
+    said = "; nulls (rings) ".join(" to ".join(dict.fromkeys(pair)) for pair in told)
     rows = [np.quantile(row, np.linspace(0, 1, MOST)) if row.size > MOST else row for row in rows]
     bars = [end for end in region if np.isfinite(end)]
-    least, most = (end([*map(end, rows), *bars]) for end in (min, max))
+    least, most = (end([*map(end, rows), *bars, *(ends or ())]) for end in (min, max))
     scale = np.log10 if least > 0 and most > 100 * least else np.asarray
 
     def x(value: Any) -> Any:
-        return 6 + 148 * (scale(np.clip(value, least, most)) - scale(least)) / (scale(most) - scale(least) or 1.0)
+        return 6 + 188 * (scale(np.clip(value, least, most)) - scale(least)) / (scale(most) - scale(least) or 1.0)
 
-    low, high = map(x, region)
-    parts = [f'<rect x="{low:.1f}" y="1" width="{high - low:.1f}" height="20" fill="currentColor" fill-opacity=".12"/>']
-    parts += [f'<path d="M{x(bar):.1f} 1v20" stroke="currentColor" stroke-dasharray="2 2"/>' for bar in bars]
-    points = 'cy="9" r="2.5" fill="currentColor" fill-opacity=".5"'
-    rings = 'cy="17" r="2" fill="none" stroke="currentColor"'
+    low, high = (0 if region[0] < least else x(region[0])), (200 if region[1] > most else x(region[1]))
+    parts = [f'<rect x="{low:.1f}" y="1" width="{high - low:.1f}" height="22" fill="currentColor" fill-opacity=".1"/>']
+    parts += [f'<path d="M{x(bar):.1f} 1v22" stroke="currentColor" stroke-dasharray="2 2"/>' for bar in bars]
+    points = 'cy="9" r="2.5" fill="currentColor" fill-opacity=".4"'
+    rings = 'cy="18" r="2.5" fill="none" stroke="currentColor"'
     for row, how in zip(rows, (points, rings), strict=False):
         parts += [f'<circle cx="{at:.1f}" {how}/>' for at in x(row)]
-    parts.append(f'<path d="M{x(worst):.1f} 6l-3-5h6z" fill="currentColor"/>')
-    title = f"<title>{values.size} {words}, {said}; shaded: where the rule holds</title>"
-    size = 'viewBox="0 0 160 22" width="160" height="22"'
+    if ends:
+        parts.append(f'<path d="M{x(ends[0]):.1f} 9H{x(ends[1]):.1f}" stroke="currentColor" stroke-width="2"/>')
+    parts.append(f'<circle cx="{x(worst):.1f}" cy="9" r="4" fill="currentColor"/>')
+    title = f"<title>{values.size} {words}, {said}; shaded: inside the rule</title>"
+    size = 'viewBox="0 0 200 24" width="200" height="24"'
     return f'<svg class="dm-strip" {size} role="img">{title}{"".join(parts)}</svg>'

@@ -156,25 +156,33 @@ def judged(claim: str, found: Measurement, seeds: int | None = None) -> Entry:
     shown = {name: float(array.ravel()[ruled.worst]) for name, array in arrays.items()}
     between = (shown.pop("interval"), shown.pop("upper end")) if ends else None
     beyond = (float(apart[0].ravel()[ruled.worst]), float(apart[1].ravel()[ruled.worst])) if apart else None
-    many = _strip(c.rule, arrays["measured"], expects, nulls, ruled.worst) if like.size > 1 else ""
     alike = like.size != 2 and (expects is None or np.ptp(expects) == 0)
     middle = float(np.median(arrays["measured"])) if alike else None
     return Entry(c, ruled.verdict, ruled.reason, **shown, interval=between, difference=beyond,
                  first_verdict=earlier.verdict if c.first_null else "", at=_labels(like, ruled.worst), count=like.size,
-                 median=middle, seeds=seeds, detail=detail, strip=many)  # fmt: skip
+                 median=middle, seeds=seeds, detail=detail,
+                 strip=_strip(c.rule, arrays["measured"], expects, nulls, ruled.worst, between))  # fmt: skip
 
 
-def _strip(rule: Rule, measured: np.ndarray, expected: np.ndarray | None, null: np.ndarray | None, worst: int) -> str:
-    """The strip plot of an array; where elements have expected values of their own, of the distance from these."""
+def _strip(
+    rule: Rule,
+    measured: np.ndarray,
+    expected: np.ndarray | None,
+    null: np.ndarray | None,
+    worst: int,
+    ends: tuple[float, float] | None,
+) -> str:
+    """The strip plot of what was measured; where elements have expected values of their own, of the distances."""
     low, high = np.broadcast_arrays(*rule.region(expected))
     if rule.kind != "within" or np.ptp(low) == 0:  # one region for all
-        return strip(measured, null, (float(low.min()), float(high.min())), float(measured.flat[worst]))
+        return strip(measured, null, (float(low.min()), float(high.min())), float(measured.flat[worst]), ends=ends)
     middle, reach = (low + high) / 2, (high - low) / 2
     if np.any(reach == 0):
         return ""
     off, nulls = (None if x is None else (x - middle) / reach for x in (measured, null))
     assert off is not None
-    return strip(off, nulls, (-1.0, 1.0), float(off.flat[worst]), "distances, of what is allowed")
+    between = None if ends is None else [(end - middle.flat[worst]) / reach.flat[worst] for end in ends]
+    return strip(off, nulls, (-1.0, 1.0), float(off.flat[worst]), "distances, of what is allowed", between)
 
 
 def _one(measured: Any) -> Any:

@@ -29,6 +29,7 @@ ALONE = ("id", "statement", "main", "answer", "history", "first_null", "range", 
 """Fields of a claim that its rows do not take over."""
 FROZEN, OLDER, AFTER = "frozen before the data", "rule older than the number", "changed after"
 """How old a rule is beside its number: written down with all else before the data, before the number, or not so."""
+_NUMBER = re.compile(r"(?<!\w)_(\S.*?\S)_(?!\w)")  # as Markdown writes emphasis
 _ENTRY = re.compile(
     r"rule first( \(.+\))?|frozen: [0-9a-f]{8}( \(.+\))?|changed \d{4}-\d\d-\d\d: .+; numbers? .*known( \(.+\))?"
 )
@@ -64,7 +65,8 @@ class Figure(Numbered):
 class Claim(Numbered):
     """One statement that a machine can check; ``page`` is the notebook that measures it.
 
-    A page's file says in our words what the paper ``says`` and ``where``, what is measured (``measure``), how the
+    A page's file says in our words what the paper ``says`` and ``where``, what is measured (``measure``, in which what
+    cards call the ``number`` stands between underscores: ``per cell, the _rank correlation of a and b_``), how the
     verdict follows (``rule``, see rules.py), and which ``rival``, the null, has to be beaten: it makes the claim
     trivial by passing the rule itself, or, with ``better_than_null``, by doing as well as the measurement. A ``within``
     rule compares with ``expected``, where that does not depend on the run. ``kind`` is ``check`` where it says no more
@@ -104,12 +106,16 @@ class Claim(Numbered):
     family: str = ""
     range: tuple[float | None, float | None] = (None, None)
     power: str = ""
+    number: str = ""
 
     def __post_init__(self) -> None:
         if self.family and self.main:
             raise ValueError(
                 f"claim {self.id}: main = true: is a row of {self.family}, on whose card it stands; leave it out"
             )
+        if marked := _NUMBER.search(self.measure):
+            object.__setattr__(self, "number", self.number or marked[1])
+            object.__setattr__(self, "measure", _NUMBER.sub(r"\1", self.measure))
         if isinstance(self.rule, dict):  # as it is written
             object.__setattr__(self, "rule", Rule.parse(self.rule))
         is_erratum = self.id.split(".")[1] in ("errata", "remark")

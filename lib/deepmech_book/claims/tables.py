@@ -225,7 +225,7 @@ def _finding_line(verdict: str, words: str, records: Sequence[Record], pages: Pa
     whose = "our claim" if asked[0].ours or asked[0].kind == "finding" else f"paper {asked[0].paper}’s claim"
     whose += f", put to the test: “{escape(asked[0].statement)}”" if asked[0].ours or verdict != HOLDS else ":"
     doubts = [doubt for c, r in zip(asked, records, strict=True) if (doubt := doubtful(c, r))]
-    said = f"{whose} {badge(verdict, kind=asked[0].kind)}{f' ({doubts[0]})' if doubts else ''}"
+    said = f"{whose} {badge(verdict, '', asked[0].kind, *doubts[:1])}"
     said += f' <abbr title="{LATE}">†</abbr>' if any(c.status == AFTER for c in asked) else ""
     head = f'<span class="dm-statement">{escape(sentence)}</span> <span class="dm-said">{said}</span>'
     below = "".join([*(f'<p class="dm-detail">{escape(one)}</p>' for one in told), *lines])
