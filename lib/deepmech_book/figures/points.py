@@ -198,7 +198,7 @@ def clouds(
     for ax, at, kind in zip(drawn, points.values, group.values, strict=True):
         _kinds(ax, at[:, 0], at[:, 1], [names[k] for k in kind], names, colours, s=22, alpha=0.9)
         if outline is not None:
-            ax.plot(*outline.T, color=LIGHT.muted, lw=1.0, zorder=1)
+            ax.plot(*outline.T, color=LIGHT.muted, lw=1.0, alpha=0.5, zorder=1)
         ax.set(xlim=limits, ylim=limits)
         ax.set_aspect("equal", adjustable="box" if limits else "datalim")
         ax.grid()
