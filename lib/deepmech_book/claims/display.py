@@ -77,9 +77,12 @@ def claim_line(
 
 
 def with_rows(line: str, rows: Iterable[str], records: Iterable[Record]) -> str:
-    """The line of a claim with those of its rows inside, and the counts of their verdicts beside its statement."""
-    counts, number = verdict_counts(records), '</span> <span class="dm-number">'
-    told = f' <span class="dm-tally">parts, each judged alone: {counts}</span>' if counts else ""
+    """The line of a claim with those of its rows inside, and beside its statement the counts of their verdicts, if not
+    all have the claim's own.
+    """
+    counts, number = verdict_counts(records := list(records)), '</span> <span class="dm-number">'
+    others = {leading(record) for record in records} - {v for v in LOOKS if f'dm-verdict {LOOKS[v][1]}"' in line}
+    told = f' <span class="dm-tally">parts, each judged alone: {counts}</span>' if others else ""
     return line.replace(number, f"{told}{number}", 1).removesuffix("</details>") + "".join(rows) + "</details>"
 
 
@@ -217,6 +220,7 @@ def line(record: Record, claim: Claim, strip: str = "") -> str:
         f"{name} {other}" + (f": {_WORTH.sub('', words)}" if (words := what[name]) else "") for name, other in told
     ]
     beside = beside or [f"rule {claim.rule.words}"]
+    beside += [f"n = {record['seeds']}"] if record["interval"] and record.get("seeds") else []
     middle = f" (median {short(record['median'])[0]})" if record.get("median") is not None else ""
     weakest = [f"the weakest of {record['count']}{middle}"] if record.get("count", 0) > 1 else []
     of = ", ".join([*([claim.number] if claim.number else []), *weakest])
