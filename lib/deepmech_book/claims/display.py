@@ -221,10 +221,11 @@ def line(record: Record, claim: Claim, strip: str = "") -> str:
     ]
     beside = beside or [f"rule {claim.rule.words}"]
     beside += [f"n = {record['seeds']}"] if record["interval"] and record.get("seeds") else []
-    middle = f" (median {short(record['median'])[0]})" if record.get("median") is not None else ""
-    weakest = [f"the weakest of {record['count']}{middle}"] if record.get("count", 0) > 1 else []
-    of = ", ".join([*([claim.number] if claim.number else []), *weakest])
     value = value.replace(", ", ",&nbsp;")  # lines break between number and interval, not within one
+    which = [f"the weakest of {record['count']}"] if record.get("count", 0) > 1 else []
+    if record.get("median") is not None and which:
+        value, which = f"{short(record['median'])[0]}, at worst {value}", [f"median and weakest of {record['count']}"]
+    of = ", ".join([*([claim.number] if claim.number else []), *which])
     return f"<b>{value}</b> {strip}{f'{escape(of)} ' if of else ''}<small>{escape('; '.join(beside))}</small>"
 
 
