@@ -27,7 +27,6 @@ LOOKS = {
     UNDECIDED: ("?", "dm-undecided"),
     NOT_TESTABLE: ("–", "dm-untestable"),
 }
-_WORTH = re.compile(r", (−?[\d.]+|[\d./]*e\^\S+|1/\(.*\))$")  # what a null is worth, at the end of its words
 MOST = 60  # points in a row of a strip plot; of more values so many are drawn, evenly by rank
 #: Turns the digits of an exponent into raised ones.
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -216,9 +215,8 @@ def line(record: Record, claim: Claim, strip: str = "") -> str:
     bars = [end for end in _region(claim, record) if np.isfinite(end)]
     value, others = short(record["measured"], record["interval"], *rivals.values(), bars=bars)
     told = zip(rivals, others, strict=True)
-    beside = [
-        f"{name} {other}" + (f": {_WORTH.sub('', words)}" if (words := what[name]) else "") for name, other in told
-    ]
+    brief = {name: re.split("[,;(]", words or "")[0].strip() for name, words in what.items()}  # the rest is unfolded
+    beside = [f"{name} {other}" + (f": {brief[name]}" if brief[name] else "") for name, other in told]
     beside = beside or [f"rule {claim.rule.words}"]
     beside += [f"n = {record['seeds']}"] if record["interval"] and record.get("seeds") else []
     value = value.replace(", ", ",&nbsp;")  # lines break between number and interval, not within one
