@@ -103,12 +103,12 @@ class Explorer extends Player {
           note: (v) => `force kicks of ε/√η = ${number(v / Math.sqrt(ETA), 3)}`,
         },
       })),
+      html("div", { class: "buttons" }, button("Guess one", "A chain that you do not know, at the wall", () => this.hide()), this.guess.root),
       html(
         "div", { class: "plots" },
         figure(this.load, key("chord", "straight"), key("quiet", "rest without noise"), key("loud", "under strong noise")),
         figure(this.phase, html("span", { class: "bar" }, this.scaleEnds[0], html("i"), this.scaleEnds[1]), this.progress),
       ),
-      html("div", { class: "buttons" }, button("Guess one", "A chain that you do not know, at the wall", () => this.hide()), this.guess.root),
       html("details", {}, html("summary", {}, "More to set: stiffness, blocks, speed"), this.sliders({
         stiffness: { label: ["stiffness ", symbol("k")], say: digits(1), note: () => "force per length; y = 1" },
         n_blocks: { label: ["blocks ", symbol("L")], say: String, note: () => "a new chain starts at the wall" },

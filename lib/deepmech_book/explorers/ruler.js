@@ -195,7 +195,7 @@ class Explorer extends Player {
       })),
       html("div", { class: "plots" }, figure(this.profile, key("slow", "pulled infinitely slowly as far")), figure(this.path)),
       help(
-        "A carpenter's ruler on a table, from above: its left end is pinned, a hand pulls the right one. The darker a pair of " +
+        "A carpenter's ruler on a table, from above: its left end is pinned, a hand pulls the right one. The greener a pair of " +
           "segments, the further it is open.",
         "Press Slow, then Start: the pairs near the hand open and those near the pin stay folded. Press Shaken: all open alike.",
         "Unevenness: how much the extensions of the pairs differ (standard deviation), over what it is after an infinitely " +
