@@ -557,7 +557,8 @@ def planes(
         ax.set_title(f"{system}{what}", loc="left", fontsize=SMALL)
         unit = r"($\sigma_{AA}$)" if system == "glass" else r"($\sigma$)"
         ax.set_xlabel(f"{style.axis_label(data.u)} {unit}")
-        ax.set_ylabel(f"{style.axis_label(data.v)} {unit}" * (ax is drawn[0] or isinstance(scale, xr.DataArray)))
+        own = isinstance(scale, xr.DataArray)  # else all share one axis
+        ax.set_ylabel(style.axis_label(data.v) * (own or ax is drawn[0]) + f" {unit}" * own)
     bar.xaxis.set_major_formatter(lambda v, _: _number(v))
 
 
