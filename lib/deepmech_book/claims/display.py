@@ -27,7 +27,6 @@ LOOKS = {
     UNDECIDED: ("?", "dm-undecided"),
     NOT_TESTABLE: ("–", "dm-untestable"),
 }
-_WORTH = re.compile(r", (−?[\d.]+|[\d./]*e\^\S+|1/\(.*\))$")  # what a null is worth, at the end of its words
 MOST = 60  # points in a row of a strip plot; of more values so many are drawn, evenly by rank
 #: Turns the digits of an exponent into raised ones.
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -71,15 +70,18 @@ def claim_line(
         f'<details class="dm-claim dm-{claim.kind}{main}"{name}><summary title="{claim.id}">'
         f"{badge(verdict, known.get('reason', ''), claim.kind, doubt)} "
         f'<span class="dm-statement">{escape(claim.statement)}</span> '
-        f'<span class="dm-number">{line(record, claim, strip) if record else ""}</span></summary>'
+        f"{line(record, claim, strip) if record else ''}</summary>"
         f'<dl class="dm-numbers">{told}</dl>{detail}</details>'
     )
 
 
 def with_rows(line: str, rows: Iterable[str], records: Iterable[Record]) -> str:
-    """The line of a claim with those of its rows inside, and the counts of their verdicts beside its statement."""
-    counts, number = verdict_counts(records), '</span> <span class="dm-number">'
-    told = f' <span class="dm-tally">parts, each judged alone: {counts}</span>' if counts else ""
+    """The line of a claim with those of its rows inside, and beside its statement the counts of their verdicts, if not
+    all have the claim's own.
+    """
+    counts, number = verdict_counts(records := list(records)), '</span> <span class="dm-number">'
+    others = {leading(record) for record in records} - {v for v in LOOKS if f'dm-verdict {LOOKS[v][1]}"' in line}
+    told = f' <span class="dm-tally">parts, each judged alone: {counts}</span>' if others else ""
     return line.replace(number, f"{told}{number}", 1).removesuffix("</details>") + "".join(rows) + "</details>"
 
 
@@ -213,15 +215,17 @@ def line(record: Record, claim: Claim, strip: str = "") -> str:
     bars = [end for end in _region(claim, record) if np.isfinite(end)]
     value, others = short(record["measured"], record["interval"], *rivals.values(), bars=bars)
     told = zip(rivals, others, strict=True)
-    beside = [
-        f"{name} {other}" + (f": {_WORTH.sub('', words)}" if (words := what[name]) else "") for name, other in told
-    ]
+    brief = {name: re.split("[,;(]", words or "")[0].strip() for name, words in what.items()}  # the rest is unfolded
+    beside = [f"{name} {other}" + (f": {brief[name]}" if brief[name] else "") for name, other in told]
     beside = beside or [f"rule {claim.rule.words}"]
-    middle = f" (median {short(record['median'])[0]})" if record.get("median") is not None else ""
-    weakest = [f"the weakest of {record['count']}{middle}"] if record.get("count", 0) > 1 else []
-    of = ", ".join([*([claim.number] if claim.number else []), *weakest])
+    beside += [f"n = {record['seeds']}"] if record["interval"] and record.get("seeds") else []
     value = value.replace(", ", ",&nbsp;")  # lines break between number and interval, not within one
-    return f"<b>{value}</b> {strip}{f'{escape(of)} ' if of else ''}<small>{escape('; '.join(beside))}</small>"
+    which = [f"the weakest of {record['count']}"] if record.get("count", 0) > 1 else []
+    if record.get("median") is not None and which:
+        value, which = f"{short(record['median'])[0]}, at worst {value}", [f"median and weakest of {record['count']}"]
+    of = ", ".join([*([claim.number] if claim.number else []), *which])
+    about = f"{f'{escape(of)} · ' if of else ''}<small>{escape('; '.join(beside))}</small>"
+    return f'<span class="dm-number"><b>{value}</b> {strip}</span> <span class="dm-about">{about}</span>'
 
 
 def number(value: float | None) -> str:
@@ -293,14 +297,14 @@ def strip(
 
     low, high = (0 if region[0] < least else x(region[0])), (200 if region[1] > most else x(region[1]))
     parts = [f'<rect x="{low:.1f}" y="1" width="{high - low:.1f}" height="22" fill="currentColor" fill-opacity=".1"/>']
-    parts += [f'<path d="M{x(bar):.1f} 1v22" stroke="currentColor" stroke-dasharray="2 2"/>' for bar in bars]
+    parts += [f'<path d="M{x(bar):.1f} 1v22" stroke="currentColor" stroke-opacity=".5"/>' for bar in bars]
     points = 'cy="9" r="2.5" fill="currentColor" fill-opacity=".4"'
     rings = 'cy="18" r="2.5" fill="none" stroke="currentColor"'
     for row, how in zip(rows, (points, rings), strict=False):
         parts += [f'<circle cx="{at:.1f}" {how}/>' for at in x(row)]
     if ends:
-        parts.append(f'<path d="M{x(ends[0]):.1f} 9H{x(ends[1]):.1f}" stroke="currentColor" stroke-width="2"/>')
-    parts.append(f'<circle cx="{x(worst):.1f}" cy="9" r="4" fill="currentColor"/>')
+        parts.append(f'<path d="M{x(ends[0]):.1f} 9H{x(ends[1]):.1f}" class="dm-own" stroke-width="2"/>')
+    parts.append(f'<circle cx="{x(worst):.1f}" cy="9" r="4.5" class="dm-own"/>')
     title = f"<title>{values.size} {words}, {said}; shaded: inside the rule</title>"
     size = 'viewBox="0 0 200 24" width="200" height="24"'
     return f'<svg class="dm-strip" {size} role="img">{title}{"".join(parts)}</svg>'

@@ -75,6 +75,11 @@ def _colours(values: Sequence[Any], by: str) -> list[str]:
     return style.palette(values, dim=by)
 
 
+def _row(fig: Figure, height: float) -> float:
+    """Height of a panel among others below one another: on phones enough for its curves to be told apart."""
+    return max(height, 1.9) if fig.get_figwidth() <= style.NARROW else height
+
+
 def _finish(axes: Sequence[Axes], log: str) -> None:
     """Lines at the ordinate's numbers, scales, and numbers as the text prints them."""
     logarithmic("glass", axes, log)
@@ -236,7 +241,7 @@ def curves(
     n, first = len(shown), next(iter(shown.values()))
     x_label = x_label or style.axis_label(first[x], SINCE)
     y_label = y_label or style.axis_label(first, "overlap $Q(t)$")
-    height = height or (2.8 if n == 1 else 2.0 if n == 2 else 1.55)
+    height = _row(fig, height or (2.8 if n == 1 else 2.0 if n == 2 else 1.55))
     fig.set_size_inches(column(fig), n * height + 0.6)
     axes = style.panels(fig, [_title(one) for one in shown], 1, "", y_label if n == 1 else "", sharex=True, sharey=True)
     if n > 1:
@@ -372,7 +377,7 @@ def loss_of_protocol(data: xr.DataArray, *, stages: Mapping[str, float], ax: Axe
 @pictured
 def growth_after_waits(data: Mapping[str, xr.Dataset], *, fig: Figure) -> None:
     """τ₉₀ after each wait over that after the first, a panel for each phase."""
-    fig.set_size_inches(column(fig), 0.8 + 1.55 * len(data))
+    fig.set_size_inches(column(fig), 0.8 + _row(fig, 1.55) * len(data))
     axes = style.panels(fig, list(data), 1, TEMPERATURE, "", sharex=True, sharey=True)
     fig.supylabel(r"$\tau_{90}$ over that after the first wait", fontsize=style.TEXT)
     waits = sorted({int(wait) for table in data.values() for wait in table.waiting.values})
@@ -385,7 +390,7 @@ def growth_after_waits(data: Mapping[str, xr.Dataset], *, fig: Figure) -> None:
             one = grown.sel(waiting=wait).dropna("temperature")
             ax.plot(one.temperature, one, "o-", color=shades[wait], lw=1.7, ms=5)
         ax.set(xlim=(1e-10, 1), ylim=(0.6, 3.1))
-        cold = grown.isel(temperature=0).dropna("waiting").sel(waiting=slice(later[0], None))
+        cold = grown.isel(temperature=0).dropna("waiting").sel(waiting=slice(later[0], None)).clip(min=1.22)
         names = [(float(cold.sel(waiting=w)), f"$t_w$ = {w:,}", shades[w]) for w in cold.waiting.values.astype(int)]
         _name_starts(ax, float(cold.temperature), names, 0.16)
     _say(axes[0], 0.8, 1.3, f"1: after {int(next(iter(data.values())).waiting[0]):,} steps", ha="right")
@@ -405,7 +410,7 @@ def non_gaussian(
     ``words``: (phase, x, y, words).
     """
     phases = data.phase.values.tolist()
-    fig.set_size_inches(column(fig), 0.8 + 1.6 * len(phases))
+    fig.set_size_inches(column(fig), 0.8 + _row(fig, 1.6) * len(phases))
     axes = style.panels(fig, phases, 1, "$t$ (steps)", r"$\alpha_2$", sharex=True, sharey=True)
     both = [one.transpose("phase", "temperature", "time") for one in (data, theory)]
     for ax, *pair in zip(axes, *both, strict=True):
@@ -446,16 +451,18 @@ def motilities(
         cold = float(rows.temperature[0])
         null = theory.sel(phase=phase, temperature=cold).dropna("bin")
         shown[phase] = cold, rows, null
-    fig.set_size_inches(column(fig), 0.9 + 1.3 * len(shown))
+    fig.set_size_inches(column(fig), 0.9 + _row(fig, 1.3) * len(shown))
     titles = [f"{phase}, $T$ = {_number(cold)}" for phase, (cold, *_) in shown.items()]
     axes = style.panels(fig, titles, 1, r"$\log_{10}|\Delta w|$", "", sharex=True, sharey=True)
     fig.supylabel("share of the weights", fontsize=style.TEXT)
-    for ax, (cold, rows, null) in zip(axes, shown.values(), strict=True):
-        for row, colour in zip(rows[1:], _colours(rows.temperature.values[1:].tolist(), "temperature"), strict=True):
-            if others:
-                ax.plot(row.dropna("bin").bin, row.dropna("bin"), color=colour, lw=1.4)
+    for ax, (phase, (_, rows, null)) in zip(axes, shown.items(), strict=True):
+        fill, *shades = _colours(rows.temperature.values.tolist(), "temperature")
+        if not others:
+            fill, shades = COLOURS.get(phase, fill), []
+        for row, colour in zip(rows[1:], shades, strict=False):
+            ax.plot(row.dropna("bin").bin, row.dropna("bin"), color=colour, lw=1.4)
         curve = rows[0].dropna("bin")
-        ax.fill_between(curve.bin, 0, curve, color=_colours([cold], "temperature")[0], alpha=0.45, lw=0)
+        ax.fill_between(curve.bin, 0, curve, color=fill, alpha=0.45, lw=0)
         ax.plot(null.bin, null, **FREE)
     seen = data.bin.values[(data > 1e-3).any(["phase", "temperature"]).values]
     axes[0].set(xlim=(float(seen[0]), float(seen[-1])), ylim=(0, None))
@@ -555,7 +562,8 @@ def planes(
         ax.set_title(f"{system}{what}", loc="left", fontsize=SMALL)
         unit = r"($\sigma_{AA}$)" if system == "glass" else r"($\sigma$)"
         ax.set_xlabel(f"{style.axis_label(data.u)} {unit}")
-        ax.set_ylabel(f"{style.axis_label(data.v)} {unit}" * (ax is drawn[0] or isinstance(scale, xr.DataArray)))
+        own = isinstance(scale, xr.DataArray)  # else all share one axis
+        ax.set_ylabel(style.axis_label(data.v) * (own or ax is drawn[0]) + f" {unit}" * own)
     bar.xaxis.set_major_formatter(lambda v, _: _number(v))
 
 
@@ -564,24 +572,6 @@ def _name_systems(ax: Axes, data: xr.DataArray, **places: tuple[float, float]) -
     for system, place in places.items():
         if system in data.system.values:
             _say(ax, *place, system, COLOURS[system])
-
-
-@pictured
-def paths(data: xr.DataArray, *, ax: Axes) -> None:
-    """Loss, as a share of what was gained, over ``place``: straight paths solid, relaxed ones dashed."""
-    for system in data.system.values.tolist():
-        for one in data.sel(system=system).transpose("path", "place"):
-            dashes = style.DASHES if one.path == "relaxed" else "-"
-            ax.plot(one.place, one, color=COLOURS[system], lw=2, ls=dashes)
-    ax.axhline(1, color=LIGHT.muted, lw=1.1, zorder=1)
-    ax.set(xlabel="place on the path", ylabel="loss (share of gained)", ylim=(-0.05, 1.95))
-    _finish([ax], "")
-    ax.set_xticks([0, 0.5, 1], ["one network", "half-way", "the other"])
-    _name_systems(
-        ax, data, regularised=(0.5, 0.86), underparameterised=(0.8, 1.62), overparameterised=(0.26, 1.5),
-    )  # fmt: skip
-    _say(ax, 0.03, 1.06, "untrained", LIGHT.muted, ha="left", va="bottom")
-    _say(ax, 0.5, 0.3, "relaxed paths")
 
 
 @pictured
