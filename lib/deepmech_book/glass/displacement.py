@@ -9,9 +9,11 @@ from deepmech.simulators.brownian import Well, well_msd
 from deepmech_book.claims.functions import Measurement, measures
 from deepmech_book.glass import phases, regimes
 from deepmech_book.glass.clocks import measures_walks
+from deepmech_book.glass.experiments import experiment
 from deepmech_book.glass.phases import of_learnt_most, origins
 from deepmech_book.glass.words import said
 from deepmech_book.sweeps.glass import walks
+from deepmech_book.sweeps.shipped import result
 
 PAPER_RECORD = 300_000
 """Steps after the wait at which the paper's record of batches ends (Fig. 5(d))."""
@@ -153,6 +155,19 @@ def over_diffuses(runs):
     words = origins({"overparameterised": runs["overparameterised"]}, f"One by one, where coldest: {each}.")
     null = float(rival.sel(temperature=rival.temperature.min()).mean())
     return Measurement(estimate(far, "seed", "symmetric"), 1.0, null, words)
+
+
+def swings():
+    """Cold networks that have learnt, at smaller rates (:func:`.rates.rate_cells`)."""
+    run = result(experiment("glass-rates-cold"))
+    return run.isel(seed=np.flatnonzero(~run.diverged & (run.loss < phases.LEARNT)))
+
+
+@measures("C.5.steps", "C.5.steps_half")
+def shorter(run, slower):
+    """First squared displacements at a smaller rate over those at the whole; the null is a cage, which stays."""
+    ratio = np.log(run.early.sel(slower=slower, drop=True) / run.early.sel(slower=1, drop=True))
+    return Measurement(estimate(ratio, "seed", "symmetric").map(np.exp), null=1.0)
 
 
 @measures("C.5.localised")

@@ -35,6 +35,13 @@ def networks():
     return tuple({p: good[p + end] for p in PHASES} for end in ("", "-smooth"))
 
 
+def slowed():
+    """The same networks, counted by the same rule, that rested at smaller rates: (of ReLU, smooth ones) by phase."""
+    found = {name: result(experiment(f"glass-rates-{name}")) for name in KINKS}
+    good = {name: run.isel(seed=np.flatnonzero(counted(run))) for name, run in found.items()}
+    return tuple({p: good[p + end] for p in PHASES} for end in ("", "-smooth"))
+
+
 def counted(run):
     """Which networks of a run count."""
     return (~run.diverged & (run.loss < LEARNT_MOST)).values
@@ -118,6 +125,34 @@ def direction(runs, cosine):
 def told(runs, source):
     """τ₉₀ foretold from one instant, or from a look of a hundred steps, by the walked one, after the first wait."""
     return Measurement(by_phase(runs, lambda run: foretold(run, source), np.exp))
+
+
+@measures("C.3.kinks.slower_gradient")
+def at_smallest_rate(runs):
+    """Gradient over drift at the smallest rate; geometric mean over networks."""
+    return Measurement(by_phase(runs, lambda run: beside_drift(run).isel(slower=-1, drop=True), np.exp))
+
+
+def beside_drift(run):
+    """log of gradient over drift, at every rate."""
+    return np.log(run.gradient_norm / run.drift_norm)
+
+
+@measures("C.3.kinks.slower")
+def kept(runs, smooth):
+    """What the smallest rate leaves of gradient over drift; the null: what a smooth valley would, where 1 is left."""
+    change = by_phase(runs, lambda run: beside_drift(run).diff("slower").sum("slower"), np.exp)
+    whole = {p: np.exp(beside_drift(run).mean("seed")) for p, run in runs.items()}
+    null = xr.concat([1 / one.isel(slower=0, drop=True) for one in whole.values()], pd.Index(whole, name="phase"))
+    at = {p: ", ".join(f"{ratio:.2f}" for ratio in one.values) for p, one in whole.items()}
+    steep = max(float(run.steepness.max()) for run in runs.values())
+    off = max(float(abs(beside_drift(run)).max()) for run in smooth.values())
+    words = (
+        f"Gradient over drift at rates 1, 1/4, 1/16: {'; '.join(f'{p} {ratios}' for p, ratios in at.items())}. Smooth "
+        f"networks: 1 within {off:.1g}. Rate times the steepest curvature without kinks: at most {steep:.2g}, of 2 "
+        "from which on steps turn back for good."
+    )
+    return Measurement(change, null=null, detail=words)
 
 
 # --- claims: what the kinks hold
