@@ -13,6 +13,7 @@ from deepmech_book.claims.functions import Measurement, measures
 from deepmech_book.claims.nulls import beside
 from deepmech_book.glass.experiments import KINKS, experiment
 from deepmech_book.glass.phases import LEARNT_MOST
+from deepmech_book.glass.words import said
 from deepmech_book.sweeps.shipped import result
 
 PHASES = ("regularised", "underparameterised")
@@ -28,16 +29,12 @@ RIVALS = {
 """What foretells ageing in a claim, and in its null."""
 
 
-def networks():
-    """(Networks of ReLU, smooth ones) by phase: those that have learnt as much as the paper's and did not diverge."""
-    found = {name: result(experiment(f"glass-kinks-{name}")) for name in KINKS}
-    good = {name: run.isel(seed=np.flatnonzero(counted(run))) for name, run in found.items()}
-    return tuple({p: good[p + end] for p in PHASES} for end in ("", "-smooth"))
+def networks(kind="kinks"):
+    """(Networks of ReLU, smooth ones) by phase: those that have learnt as much as the paper's and did not diverge.
 
-
-def slowed():
-    """The same networks, counted by the same rule, that rested at smaller rates: (of ReLU, smooth ones) by phase."""
-    found = {name: result(experiment(f"glass-rates-{name}")) for name in KINKS}
+    Of ``"rates"`` the same networks, which then rested at smaller rates as well.
+    """
+    found = {name: result(experiment(f"glass-{kind}-{name}")) for name in KINKS}
     good = {name: run.isel(seed=np.flatnonzero(counted(run))) for name, run in found.items()}
     return tuple({p: good[p + end] for p in PHASES} for end in ("", "-smooth"))
 
@@ -106,13 +103,27 @@ def overlaps(kinked, smooth, source):
     return {name: one.sel(time=slice(20, None)).expand_dims(told=["look and walk"]) for name, one in means.items()}
 
 
+def by_rate(kinked, smooth):
+    """Gradient over drift by the rate at which networks of each kind rest; geometric means over networks."""
+    decay = {"regularised": "with weight decay", "underparameterised": "without"}
+    each = {f"ReLU, {decay[p]}": run for p, run in kinked.items()} | {"softplus": xr.concat(smooth.values(), "seed")}
+    means = [np.exp(beside_drift(run).mean("seed")).assign_coords(kind=name) for name, run in each.items()]
+    lines = xr.concat(means, "kind").rename(slower="rate").assign_coords(rate=1 / means[0].slower.values)
+    return said(lines, "gradient over drift")
+
+
 # --- claims: the gradient at a point
+
+
+def beside_drift(run):
+    """log of gradient over drift."""
+    return np.log(run.gradient_norm / run.drift_norm)
 
 
 @measures("C.3.kinks.gradient", "C.3.kinks.smooth")
 def gradient(runs):
     """Gradient at a point over drift of a look, at the first wait; geometric mean over networks."""
-    return Measurement(by_phase(runs, lambda run: np.log(first(run.gradient_norm / run.drift_norm)), np.exp))
+    return Measurement(by_phase(runs, lambda run: beside_drift(first(run)), np.exp))
 
 
 @measures("C.3.kinks.direction", "C.3.kinks.smooth_direction")
@@ -131,11 +142,6 @@ def told(runs, source):
 def at_smallest_rate(runs):
     """Gradient over drift at the smallest rate; geometric mean over networks; the null: 1, in a smooth valley."""
     return Measurement(by_phase(runs, lambda run: beside_drift(run).isel(slower=-1, drop=True), np.exp), null=1.0)
-
-
-def beside_drift(run):
-    """log of gradient over drift, at every rate."""
-    return np.log(run.gradient_norm / run.drift_norm)
 
 
 @measures("C.3.kinks.slower")
