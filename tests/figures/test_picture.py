@@ -239,7 +239,8 @@ DIAGRAMS = ("network_diagram", "phase_diagram", "phases")
 
 
 def test_dark_pages_turn_drawings_round_and_leave_shades_as_they_are():
-    """Ground and words of shaded outlines follow the page; those of pixels cannot. Phones get diagrams of their own."""
+    """Ground and words of shaded outlines follow the page; those of pixels cannot. Phones get diagrams of their own,
+    and columns of panels."""
     kinds = {name: re.search('class="([^"]*)"', drawn(name)._repr_mimebundle_()["text/html"])[1] for name in ALL}
     shaded = {name for name, kind in kinds.items() if "dm-shaded" in kind.split()}
     assert shaded == {"images", "scatter"} | {name for name in ALL if drawn(name).render().findobj(QuadMesh)}
@@ -247,8 +248,8 @@ def test_dark_pages_turn_drawings_round_and_leave_shades_as_they_are():
         shown, tall = drawn(name)._repr_mimebundle_()["text/html"], drawn(name).narrow
         themed = name in shaded and "image/svg" in shown
         assert themed == ("dm-themed" in kind) == ("prefers-color-scheme" in shown), name
-        assert (name in DIAGRAMS) == (tall is not None) == ("dm-tall" in shown), name
-        if tall:
+        assert (name in DIAGRAMS or drawn(name).stacked) == (tall is not None) == ("dm-tall" in shown), name
+        if tall and name in DIAGRAMS:
             fig = tall.render()
             assert fig.get_figwidth() == style.NARROW and fig.axes[0].get_position().x1 > 0.9, "one map a row"
 

@@ -60,6 +60,10 @@ DASHES = (0, (4, 2))
 """Lines of theory and of comparison."""
 COLD_TO_HOT = ("#0079c2", "#7a62c8", "#b5539b", "#cc5540", "#d05a10")
 """Temperatures: the same blue to the same orange on light and dark pages, in the explorers and on the front page."""
+ORDERED = LinearSegmentedColormap.from_list(
+    "ordered", ("#210547", "#2c1b6b", "#2c3488", "#1d4e9b", "#00699e", "#008296", "#00917b", "#389a56", "#6aa10d")
+)
+"""Lines in an order, dark to light on light pages, light to dark on dark ones: equal steps to the eye on both."""
 SEQUENTIAL: Colormap = colormaps["cividis"]
 """Shading for an unsigned quantity: perceptually uniform and the same to colour-blind readers."""
 
@@ -120,15 +124,8 @@ def categories(n: int) -> list[str]:
 
 
 def sequential_colours(n: int) -> list[str]:
-    """``n`` line colours for an ordered quantity: the part of plasma that is legible on the background."""
-    usable = _usable()
-    return [usable[round(i)] for i in np.linspace(0, len(usable) - 1, n)] if n > 1 else [usable[len(usable) // 2]]
-
-
-@lru_cache
-def _usable() -> list[str]:
-    shades = [to_hex(c) for c in colormaps["plasma"](np.linspace(0, 1, 256))]
-    return [c for c in shades if contrast(c, LIGHT.background) >= 3.0]
+    """``n`` line colours for an ordered quantity; of one, the middle."""
+    return [to_hex(c) for c in ORDERED(np.linspace(0, 1, n) if n > 1 else [0.5])]
 
 
 def temperatures(values: Any) -> list[str]:

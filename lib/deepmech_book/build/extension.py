@@ -93,6 +93,16 @@ def put_key(app: Any, doctree: nodes.document, name: str) -> None:
         first.parent.insert(first.parent.index(first), nodes.raw("", f'<p class="dm-key">{key}</p>', format="html"))
 
 
+def bind_signs(app: Any, doctree: nodes.document) -> None:
+    """A comma or bracket behind a formula stays on its line: browsers break lines there."""
+    for formula in list(doctree.findall(nodes.math)):
+        place, after = formula.parent, formula.next_node(descend=False, siblings=True)
+        if isinstance(after, nodes.Text) and (signs := re.match(r"[,.;:?!)\]’”]+", after.astext())):
+            at, both = place.index(formula), nodes.inline(classes=["dm-bound"])
+            place[at : at + 2] = [both, nodes.Text(after.astext()[signs.end() :])]
+            both += [formula, nodes.Text(signs[0])]
+
+
 def fold_setting_up(app: Any, doctree: nodes.document) -> None:
     """The cells of parameters and the imports below them become one quiet line at the end: a page begins with a
     picture."""
@@ -245,7 +255,7 @@ def setup(app: Any) -> dict[str, Any]:
     for event, hook in hooks.items():
         app.connect(event, hook)
     app.connect("env-get-updated", pointed_at, priority=900)  # once all numbers are given
-    for hook in (fold_setting_up, add_stamp, depend_on_path):
+    for hook in (bind_signs, fold_setting_up, add_stamp, depend_on_path):
         app.connect("doctree-read", hook)
     for hook in (gallery.put_beside, put_place, put_key):
         app.connect("doctree-resolved", hook)

@@ -27,7 +27,6 @@ LOOKS = {
     UNDECIDED: ("?", "dm-undecided"),
     NOT_TESTABLE: ("–", "dm-untestable"),
 }
-_WORTH = re.compile(r", (−?[\d.]+|[\d./]*e\^\S+|1/\(.*\))$")  # what a null is worth, at the end of its words
 MOST = 60  # points in a row of a strip plot; of more values so many are drawn, evenly by rank
 #: Turns the digits of an exponent into raised ones.
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -77,9 +76,12 @@ def claim_line(
 
 
 def with_rows(line: str, rows: Iterable[str], records: Iterable[Record]) -> str:
-    """The line of a claim with those of its rows inside, and the counts of their verdicts beside its statement."""
-    counts, number = verdict_counts(records), '</span> <span class="dm-number">'
-    told = f' <span class="dm-tally">parts, each judged alone: {counts}</span>' if counts else ""
+    """The line of a claim with those of its rows inside, and beside its statement the counts of their verdicts, if not
+    all have the claim's own.
+    """
+    counts, number = verdict_counts(records := list(records)), '</span> <span class="dm-number">'
+    others = {leading(record) for record in records} - {v for v in LOOKS if f'dm-verdict {LOOKS[v][1]}"' in line}
+    told = f' <span class="dm-tally">parts, each judged alone: {counts}</span>' if others else ""
     return line.replace(number, f"{told}{number}", 1).removesuffix("</details>") + "".join(rows) + "</details>"
 
 
@@ -213,14 +215,15 @@ def line(record: Record, claim: Claim, strip: str = "") -> str:
     bars = [end for end in _region(claim, record) if np.isfinite(end)]
     value, others = short(record["measured"], record["interval"], *rivals.values(), bars=bars)
     told = zip(rivals, others, strict=True)
-    beside = [
-        f"{name} {other}" + (f": {_WORTH.sub('', words)}" if (words := what[name]) else "") for name, other in told
-    ]
+    brief = {name: re.split("[,;(]", words or "")[0].strip() for name, words in what.items()}  # the rest is unfolded
+    beside = [f"{name} {other}" + (f": {brief[name]}" if brief[name] else "") for name, other in told]
     beside = beside or [f"rule {claim.rule.words}"]
-    middle = f" (median {short(record['median'])[0]})" if record.get("median") is not None else ""
-    weakest = [f"the weakest of {record['count']}{middle}"] if record.get("count", 0) > 1 else []
-    of = ", ".join([*([claim.number] if claim.number else []), *weakest])
+    beside += [f"n = {record['seeds']}"] if record["interval"] and record.get("seeds") else []
     value = value.replace(", ", ",&nbsp;")  # lines break between number and interval, not within one
+    which = [f"the weakest of {record['count']}"] if record.get("count", 0) > 1 else []
+    if record.get("median") is not None and which:
+        value, which = f"{short(record['median'])[0]}, at worst {value}", [f"median and weakest of {record['count']}"]
+    of = ", ".join([*([claim.number] if claim.number else []), *which])
     return f"<b>{value}</b> {strip}{f'{escape(of)} ' if of else ''}<small>{escape('; '.join(beside))}</small>"
 
 

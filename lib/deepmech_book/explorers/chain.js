@@ -4,7 +4,7 @@ import { button, digits, figure, guess, help, key } from "./controls.js";
 import { ChainDrawing, shade } from "./chain_drawing.js";
 import { html, number, path, set, snap, svg, symbol, symbolText } from "./dom.js";
 import { LinePlot } from "./line_plot.js";
-import { Plane } from "./plane.js";
+import { Plane, signed } from "./plane.js";
 import { Player } from "./player.js";
 import { Chain, curvature, diagramOf, equilibrium, ETA, largeNoiseLimit, LINEAR, regimeOf } from "./spring_block.js";
 import { hosted } from "./view.js";
@@ -24,17 +24,14 @@ class PhasePlot extends Plane {
     });
     this.noise = diagram.noise;
     this.friction = diagram.friction_right;
-    this.neutral = svg("rect", { class: "neutral" });
     this.even = svg("path", { class: "even" });
     this.evenName = svg("text", { class: "even-name" }, ...symbolText("μ", "→"), " = ", ...symbolText("μ", "←"));
-    this.svg.append(this.neutral, this.grid, this.cells, this.even, this.evenName, this.contour);
+    this.svg.append(this.cells, this.even, this.evenName, this.contour, this.grid);
   }
 
   layout() {
     const { noise, friction } = this, [dx, dy] = [noise[1] - noise[0], friction[1] - friction[0]];
     this.frame([noise[0] - dx / 2, noise.at(-1) + dx / 2], [friction[0] - dy / 2, friction.at(-1) + dy / 2]);
-    const { left, right, top, bottom } = this.box;
-    set(this.neutral, { x: left, y: top, width: right - left, height: bottom - top });
     this.draw(this.curvature, this.largest);
   }
 
@@ -42,15 +39,14 @@ class PhasePlot extends Plane {
   draw(curvature, largest) {
     [this.curvature, this.largest] = [curvature, largest];
     if (!this.x || !curvature) return;
-    const look = (c) => ({ class: c > 0 ? "concave" : "convex", opacity: Math.min(1, Math.abs(c) / largest) });
-    this.shadeCells(curvature, this.noise.map(this.x), this.friction.map(this.y), look);
+    this.shadeCells(curvature, this.noise.map(this.x), this.friction.map(this.y), (c) => signed(c / largest));
   }
 
   update(p) {
     super.update(p);
     const y = this.y(p.friction_left), visible = y > this.box.top + 2;
     this.even.setAttribute("d", visible ? path([this.box.left, y, this.box.right, y]) : "");
-    set(this.evenName, { x: this.box.left + 6, y: y - 10, visibility: y > this.box.top + 18 ? "inherit" : "hidden" });
+    set(this.evenName, { x: this.box.right - 6, y: y - 8, visibility: y > this.box.top + 18 ? "inherit" : "hidden" });
   }
 }
 
@@ -94,29 +90,30 @@ class Explorer extends Player {
     };
     this.begin(
       el, "chain", "Spring–block chain explorer",
-      html("div", { class: "top" }, this.head(), this.drawing.root),
-      this.buttons({
+      // The chain stays in sight as long as its sliders are, and hides no plot.
+      html("div", {}, html("div", { class: "top" }, this.head(), this.drawing.root), this.buttons({
         step: "Advance by one unit of time, 100 steps", reset: "Put every block back to the wall",
         noise: "Another seed of the noise, from the start", presets: "Settings of the three regimes",
         hold: "Hold the chain where it is", move: "Let the chain move",
-      }),
-      html("div", { class: "buttons" }, button("Guess one", "A chain that you do not know, at the wall", () => this.hide()), this.guess.root),
-      html(
-        "div", { class: "plots" },
-        figure(this.load, key("chord", "straight"), key("quiet", "rest without noise"), key("loud", "limit of strong noise (Eq. 8)")),
-        figure(this.phase, html("span", { class: "bar" }, this.scaleEnds[0], html("i"), this.scaleEnds[1]), this.progress),
-      ),
-      this.sliders({
+      }), this.sliders({
         friction_right: { label: ["friction right ", symbol("μ", "→")], say: digits(3), note: moving },
         friction_left: { label: ["friction left ", symbol("μ", "←")], say: digits(3), note: () => "felt only with noise" },
         noise: {
           label: ["noise ", symbol("ε")], say: digits(4),
           note: (v) => `force kicks of ε/√η = ${number(v / Math.sqrt(ETA), 3)}`,
         },
+      })),
+      html("div", { class: "buttons" }, button("Guess one", "A chain that you do not know, at the wall", () => this.hide()), this.guess.root),
+      html(
+        "div", { class: "plots" },
+        figure(this.load, key("chord", "straight"), key("quiet", "rest without noise"), key("loud", "under strong noise")),
+        figure(this.phase, html("span", { class: "bar" }, this.scaleEnds[0], html("i"), this.scaleEnds[1]), this.progress),
+      ),
+      html("details", {}, html("summary", {}, "More to set: stiffness, blocks, speed"), this.sliders({
         stiffness: { label: ["stiffness ", symbol("k")], say: digits(1), note: () => "force per length; y = 1" },
         n_blocks: { label: ["blocks ", symbol("L")], say: String, note: () => "a new chain starts at the wall" },
         speed: { label: ["speed"], say: String, note: () => "units of time per second" },
-      }),
+      })),
       help(
         ["A spring joins each block to the next; the last one pulls towards the target. Block ", symbol("ℓ"),
           " stands for layer ", symbol("ℓ"), " of a network, its distance to the target for the load still to be carried."],

@@ -4,7 +4,7 @@
 import { button, help, legend } from "./controls.js";
 import { html, number, path, set, svg, symbolText, write } from "./dom.js";
 import { LinePlot, roomy } from "./line_plot.js";
-import { Plane, thinned } from "./plane.js";
+import { Plane, signed, thinned } from "./plane.js";
 import { StoredView } from "./stored.js";
 import { hosted } from "./view.js";
 
@@ -14,8 +14,13 @@ const SHADES = ["curvature", "outcome"];
 /** What an outcome is called that is a share. */
 const ACCURACY = "test accuracy";
 const HEIGHT = 300;
-/** The darkest shade: small curves must stay legible on it. */
-const DARKEST = 0.7;
+/** Dark to bright, as in pictures (cividis). */
+const SHADES_OF = [[0, 34, 78], [66, 77, 109], [124, 123, 120], [187, 174, 107], [254, 232, 56]];
+/** A colour by a share from 0 to 1. */
+const shaded = (share) => {
+  const at = 4 * Math.min(1, Math.max(0, share)), i = Math.min(3, Math.floor(at));
+  return `rgb(${SHADES_OF[i].map((v, k) => Math.round(v + (at - i) * (SHADES_OF[i + 1][k] - v))).join()})`;
+};
 
 /** What cells are shaded by, of every run at a place. */
 const each = (diagram, shade, place) => diagram.runs(shade, place).map(([value]) => value);
@@ -49,14 +54,12 @@ class DiagramMap extends Plane {
     Object.assign(this.across, columns, { range: [0, C - 1, 1], title: [...title(columns), "   (more noise →)"] });
     Object.assign(this.up, rows, { range: [0, R - 1, 1], title: title(rows) });
     this.frame([-0.5, C - 0.5], [-0.5, R - 0.5]);
-    const { x, y } = this, [w, h] = [x(1) - x(0), y(0) - y(1)], signed = shade === "curvature";
+    const { x, y } = this, [w, h] = [x(1) - x(0), y(0) - y(1)], bent = shade === "curvature";
     const values = means(diagram, shade), known = values.flat().filter(Number.isFinite);
-    const ends = [Math.min(...known), Math.max(...known)];  // dark is good: much accuracy, little energy
-    const [low, high] = signed ? [-most, most] : diagram.outcome === ACCURACY ? ends : ends.reverse();
-    const look = (v) => ({
-      class: !Number.isFinite(v) ? "missing" : !signed ? "share" : v > 0 ? "concave" : "convex",
-      opacity: Number.isFinite(v) ? (DARKEST * (signed ? Math.abs(v) : v - low)) / ((signed ? high : high - low) || 1) : 1,
-    });
+    const ends = [Math.min(...known), Math.max(...known)];  // bright is good: much accuracy, little energy
+    const [low, high] = bent ? [-most, most] : diagram.outcome === ACCURACY ? ends : ends.reverse();
+    const share = (v) => (v - low) / (high - low || 1);
+    const look = (v) => (!Number.isFinite(v) ? { class: "missing" } : bent ? signed(v / high) : { fill: shaded(share(v)) });
     this.shadeCells(values, values[0].map((_, c) => x(c)), values.map((_, r) => y(r)), look, means(diagram, "curvature"));
     // Every curve fills its cell: shapes can be compared, heights cannot.
     this.curves.replaceChildren(...values.flatMap((row, r) => row.map((_, c) => {
@@ -64,7 +67,7 @@ class DiagramMap extends Plane {
       const points = load.flatMap((value, l) => [
         x(c) + w * (0.72 * (l / (load.length - 1)) - 0.36), y(r) + h * (0.6 * ((top - value) / range) - 0.3),
       ]);
-      return svg("path", { d: Number.isFinite(range) ? path(points) : "" });
+      return svg("path", { d: Number.isFinite(range) ? path(points) : "", class: bent || share(values[r][c]) > 0.45 ? "" : "pale" });
     })));
     return [low, high];
   }
@@ -188,7 +191,7 @@ class Explorer extends StoredView {
         "Every cell is one experiment, and the small curve in it its load curve, stretched to fill the cell. Noise grows to " +
           "the right (the paper draws it mirrored), nonlinearity (for the chain, friction) upwards.",
         "Point at a cell: click or tap it, drag the ring, or move it with the arrow keys (with Shift five cells at a time).",
-        "Orange or curves that bulge: concave, the deep layers do more. Blue or curves that sag: convex. On the solid line the " +
+        "Accuracy or energy: the more yellow, the better. Orange or curves that bulge: concave, the deep layers do more. Blue or curves that sag: convex. On the solid line the " +
           "mean curvature changes sign.",
         "Below, the load curves of the cell: a thin line for every seed, the thick one their mean, dotted the straight line " +
           "between its ends. Then the row and the column through the cell; bars reach from the lowest to the highest seed.",

@@ -30,6 +30,9 @@ export function thinned(words, room) {
   return words.map((_, i) => i).filter((i) => i % skip === 0);
 }
 
+/** Attributes of a cell by a signed value from −1 to 1. */
+export const signed = (v) => ({ class: v > 0 ? "concave" : "convex", "fill-opacity": Math.min(1, Math.abs(v)).toFixed(3) });
+
 export class Plane {
   /**
    * `across` and `up` say which parameters lie on the axes: {name, range: [low, high, step], title, ticks, digits, words};
@@ -68,18 +71,15 @@ export class Plane {
   }
 
   /**
-   * Shade cells around the columns `xs` and the rows `ys` of the drawing; `look(value)` is {class, opacity}. A line runs
-   * where `bends` are zero.
+   * Shade cells around the columns `xs` and the rows `ys` of the drawing; `look(value)` are their attributes. Behind them lies
+   * the colour of zero; a line runs where `bends` are zero.
    */
   shadeCells(values, xs, ys, look, bends = values) {
     const [w, h] = [Math.abs(xs[1] - xs[0]), Math.abs(ys[1] - ys[0])];
-    this.cells.replaceChildren(...values.flatMap((row, r) => row.map((value, c) => {
-      const { class: name, opacity } = look(value);
-      return svg("rect", {
-        class: name, "fill-opacity": opacity.toFixed(3), x: (xs[c] - w / 2).toFixed(2), y: (ys[r] - h / 2).toFixed(2),
-        width: w.toFixed(2), height: h.toFixed(2),
-      });
-    })));
+    const { left, right, top, bottom } = this.box, behind = { x: left, y: top, width: right - left, height: bottom - top };
+    this.cells.replaceChildren(svg("rect", { class: "neutral", ...behind }), ...values.flatMap((row, r) => row.map((value, c) => svg("rect", {
+      ...look(value), x: (xs[c] - w / 2).toFixed(2), y: (ys[r] - h / 2).toFixed(2), width: w.toFixed(2), height: h.toFixed(2),
+    }))));
     this.contour.setAttribute("d", zeroLine(bends, xs, ys));
   }
 

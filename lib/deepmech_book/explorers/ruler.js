@@ -183,21 +183,19 @@ class Explorer extends Player {
     this.path = new LinePlot(250, "pull");
     this.begin(
       el, "ruler", "Folding ruler explorer",
-      html("div", { class: "top" }, this.head(), this.drawing),
-      this.buttons({
+      html("div", {}, html("div", { class: "top" }, this.head(), this.drawing), this.buttons({
         step: "Go on by five units of time", reset: "Fold the ruler again", noise: "Another seed of the jerks, from the start",
         presets: "Ways to pull", hold: "Hold the ruler where it is", move: "Pull",
-      }),
-      html("div", { class: "plots" }, figure(this.profile, key("slow", "pulled infinitely slowly as far")), figure(this.path)),
-      this.sliders({
+      }), this.sliders({
         duration: { label: ["time of the pull"], say: String, note: () => "starts anew; long is slow" },
         jerk_speed: { label: ["jerks of the hand"], say: digits(1), note: () => "along the line; starts anew" },
         shake_speed: { label: ["shaking sideways ", symbol("c")], say: digits(2), note: () => "of the whole ruler" },
         table_friction: { label: ["friction of the table ", symbol("f")], say: digits(2), note: () => "on each joint it carries" },
         speed: { label: ["speed"], say: String, note: () => "units of time per second" },
-      }),
+      })),
+      html("div", { class: "plots" }, figure(this.profile, key("slow", "pulled infinitely slowly as far")), figure(this.path)),
       help(
-        "A carpenter's ruler on a table, from above: its left end is pinned, a hand pulls the right one. The darker a pair of " +
+        "A carpenter's ruler on a table, from above: its left end is pinned, a hand pulls the right one. The greener a pair of " +
           "segments, the further it is open.",
         "Press Slow, then Start: the pairs near the hand open and those near the pin stay folded. Press Shaken: all open alike.",
         "Unevenness: how much the extensions of the pairs differ (standard deviation), over what it is after an infinitely " +

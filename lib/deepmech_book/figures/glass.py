@@ -75,6 +75,11 @@ def _colours(values: Sequence[Any], by: str) -> list[str]:
     return style.palette(values, dim=by)
 
 
+def _row(fig: Figure, height: float) -> float:
+    """Height of a panel among others below one another: on phones enough for its curves to be told apart."""
+    return max(height, 1.9) if fig.get_figwidth() <= style.NARROW else height
+
+
 def _finish(axes: Sequence[Axes], log: str) -> None:
     """Lines at the ordinate's numbers, scales, and numbers as the text prints them."""
     logarithmic("glass", axes, log)
@@ -236,7 +241,7 @@ def curves(
     n, first = len(shown), next(iter(shown.values()))
     x_label = x_label or style.axis_label(first[x], SINCE)
     y_label = y_label or style.axis_label(first, "overlap $Q(t)$")
-    height = height or (2.8 if n == 1 else 2.0 if n == 2 else 1.55)
+    height = _row(fig, height or (2.8 if n == 1 else 2.0 if n == 2 else 1.55))
     fig.set_size_inches(column(fig), n * height + 0.6)
     axes = style.panels(fig, [_title(one) for one in shown], 1, "", y_label if n == 1 else "", sharex=True, sharey=True)
     if n > 1:
@@ -372,7 +377,7 @@ def loss_of_protocol(data: xr.DataArray, *, stages: Mapping[str, float], ax: Axe
 @pictured
 def growth_after_waits(data: Mapping[str, xr.Dataset], *, fig: Figure) -> None:
     """τ₉₀ after each wait over that after the first, a panel for each phase."""
-    fig.set_size_inches(column(fig), 0.8 + 1.55 * len(data))
+    fig.set_size_inches(column(fig), 0.8 + _row(fig, 1.55) * len(data))
     axes = style.panels(fig, list(data), 1, TEMPERATURE, "", sharex=True, sharey=True)
     fig.supylabel(r"$\tau_{90}$ over that after the first wait", fontsize=style.TEXT)
     waits = sorted({int(wait) for table in data.values() for wait in table.waiting.values})
@@ -405,7 +410,7 @@ def non_gaussian(
     ``words``: (phase, x, y, words).
     """
     phases = data.phase.values.tolist()
-    fig.set_size_inches(column(fig), 0.8 + 1.6 * len(phases))
+    fig.set_size_inches(column(fig), 0.8 + _row(fig, 1.6) * len(phases))
     axes = style.panels(fig, phases, 1, "$t$ (steps)", r"$\alpha_2$", sharex=True, sharey=True)
     both = [one.transpose("phase", "temperature", "time") for one in (data, theory)]
     for ax, *pair in zip(axes, *both, strict=True):
@@ -446,7 +451,7 @@ def motilities(
         cold = float(rows.temperature[0])
         null = theory.sel(phase=phase, temperature=cold).dropna("bin")
         shown[phase] = cold, rows, null
-    fig.set_size_inches(column(fig), 0.9 + 1.3 * len(shown))
+    fig.set_size_inches(column(fig), 0.9 + _row(fig, 1.3) * len(shown))
     titles = [f"{phase}, $T$ = {_number(cold)}" for phase, (cold, *_) in shown.items()]
     axes = style.panels(fig, titles, 1, r"$\log_{10}|\Delta w|$", "", sharex=True, sharey=True)
     fig.supylabel("share of the weights", fontsize=style.TEXT)

@@ -57,7 +57,8 @@ _THEME = (
         )
         for what in ("fill", "stroke")
     )
-    + "}"
+    + f"[style*='fill:{style.LIGHT.warm}']{{fill:#f08a4b!important}}"
+    + f"[style*='fill:{style.LIGHT.cool}']{{fill:#6cb8ec!important}}}}"
 )
 # Of two drawings, one for wide and one for narrow screens, the one that fits is shown.
 _NARROW = (
@@ -176,6 +177,8 @@ class Picture:
         pixels = self._pixels()
         if self.shaded:
             self.kind += " dm-shaded" if pixels else " dm-shaded dm-themed"
+        at = [ax.get_position() for ax in self._figure.axes if ax.get_visible()]
+        self.stacked = not self.shaded and len(at) > 2 and len({round(box.x0, 2) for box in at}) == 1
         self.narrow: Picture | None = None
 
     def __repr__(self) -> str:
@@ -276,7 +279,7 @@ def pictured(draw: Callable[..., Any]) -> Callable[..., Picture]:
             draw(*args, **how, **({"ax": fig.subplots()} if on_axes else {"fig": fig}))
 
         drawing = Picture(on, alt=alt, height=3.9, figure=figure)
-        if drawing.wide:
+        if drawing.wide or drawing.stacked:
             drawing.narrow = Picture(on, alt=alt, width=style.NARROW)
             drawing.kind += " dm-both"
         given = signature.bind_partial(*args, **how).arguments
