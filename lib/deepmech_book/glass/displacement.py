@@ -74,6 +74,13 @@ def over_free(runs):
     return said(far / freely.where(far.temperature > 0, cold), OVER_FREE)
 
 
+def first_swings(run):
+    """Mean displacements, by the length of a step."""
+    names = [f"a step of {'1' if n == 1 else f'1/{n}'}" for n in run.slower.values]
+    far = run.msd.mean("seed").rename(slower="step").assign_coords(step=names)
+    return said(far.sel(time=slice(None, 100)), "mean squared displacement")
+
+
 def beside_well(run, temperature):
     """Over the displacement of free walks: those of networks, and in equilibrium in the well of weight decay."""
     well = Well(phases.weight_decay(run), temperature, walks.RATE, walks.P_D)

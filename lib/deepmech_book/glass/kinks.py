@@ -151,12 +151,12 @@ def kept(runs, smooth):
     whole = {p: np.exp(beside_drift(run).mean("seed")) for p, run in runs.items()}
     null = xr.concat([1 / one.isel(slower=0, drop=True) for one in whole.values()], pd.Index(whole, name="phase"))
     at = {p: ", ".join(f"{ratio:.2f}" for ratio in one.values) for p, one in whole.items()}
-    steep = max(float(run.steepness.max()) for run in runs.values())
+    steep, soft = (max(float(run.steepness.max()) for run in each.values()) for each in (runs, smooth))
     off = max(float(abs(beside_drift(run)).max()) for run in smooth.values())
     words = (
         f"Gradient over drift at rates 1, 1/4, 1/16: {'; '.join(f'{p} {ratios}' for p, ratios in at.items())}. Smooth "
-        f"networks: 1 within {off:.1g}. Rate times the steepest curvature without kinks: at most {steep:.2g}, of 2 "
-        "from which on steps turn back for good."
+        f"networks: 1 within {off:.1g}. Rate times the steepest curvature, kinks left out: at most {steep:.2g} (smooth "
+        f"networks {soft:.2g}); from 2 on steps turn back for good."
     )
     return Measurement(change, null=null, detail=words)
 
