@@ -132,11 +132,13 @@ def test_activations_count_from_the_second_layer_to_the_last_and_gradients_the_o
     assert linear_networks.growth(made).values == pytest.approx([2.0, 3.0])
 
 
-def test_pictures_show_logarithms_by_panel_and_intervals_by_case():
+def test_pictures_show_logarithms_by_panel_and_intervals_by_cell():
     made = noise_by_layer(np.random.default_rng(0), 0.2, 0.5, 0.01).sel(signal="activations")
     shown = linear_networks.by_panel(made["relative"].sel(strength="weak"))
     assert len(shown) == 6 and shown["data noise,\nReLU"].dims == ("at_epoch", "layer")
     assert float(shown["dropout,\nα=0.4"].sel(at_epoch=100, layer=7)) == pytest.approx(-1.5, abs=0.02)
-    found = linear_networks.by_case(linear_networks.growth(made.expand_dims("signal")).isel(signal=0, at_epoch=-1))
-    assert found.value.sel(case="small batches, slope 1", strength="weak") == pytest.approx(0.5, abs=0.03)
+    grows = linear_networks.growth(made.expand_dims("signal")).isel(signal=0, at_epoch=-1)
+    found = linear_networks.by_cell(grows, {"dropout": diagram(np.random.default_rng(0), "dropout", -0.2)})
+    assert found.value.sel(cell="dropout 0.28, linear", curve="convex") == pytest.approx(0.5, abs=0.03)
+    assert found.value.sel(curve="not convex").isnull().all()
     assert found.value.attrs["long_name"] == found.low.attrs["long_name"]

@@ -70,7 +70,7 @@ def claim_line(
         f'<details class="dm-claim dm-{claim.kind}{main}"{name}><summary title="{claim.id}">'
         f"{badge(verdict, known.get('reason', ''), claim.kind, doubt)} "
         f'<span class="dm-statement">{escape(claim.statement)}</span> '
-        f'<span class="dm-number">{line(record, claim, strip) if record else ""}</span></summary>'
+        f'{line(record, claim, strip) if record else ""}</summary>'
         f'<dl class="dm-numbers">{told}</dl>{detail}</details>'
     )
 
@@ -224,7 +224,8 @@ def line(record: Record, claim: Claim, strip: str = "") -> str:
     if record.get("median") is not None and which:
         value, which = f"{short(record['median'])[0]}, at worst {value}", [f"median and weakest of {record['count']}"]
     of = ", ".join([*([claim.number] if claim.number else []), *which])
-    return f"<b>{value}</b> {strip}{f'{escape(of)} ' if of else ''}<small>{escape('; '.join(beside))}</small>"
+    about = f"{f'{escape(of)} · ' if of else ''}<small>{escape('; '.join(beside))}</small>"
+    return f'<span class="dm-number"><b>{value}</b> {strip}</span> <span class="dm-about">{about}</span>'
 
 
 def number(value: float | None) -> str:
@@ -296,14 +297,14 @@ def strip(
 
     low, high = (0 if region[0] < least else x(region[0])), (200 if region[1] > most else x(region[1]))
     parts = [f'<rect x="{low:.1f}" y="1" width="{high - low:.1f}" height="22" fill="currentColor" fill-opacity=".1"/>']
-    parts += [f'<path d="M{x(bar):.1f} 1v22" stroke="currentColor" stroke-dasharray="2 2"/>' for bar in bars]
+    parts += [f'<path d="M{x(bar):.1f} 1v22" stroke="currentColor" stroke-opacity=".5"/>' for bar in bars]
     points = 'cy="9" r="2.5" fill="currentColor" fill-opacity=".4"'
     rings = 'cy="18" r="2.5" fill="none" stroke="currentColor"'
     for row, how in zip(rows, (points, rings), strict=False):
         parts += [f'<circle cx="{at:.1f}" {how}/>' for at in x(row)]
     if ends:
-        parts.append(f'<path d="M{x(ends[0]):.1f} 9H{x(ends[1]):.1f}" stroke="currentColor" stroke-width="2"/>')
-    parts.append(f'<circle cx="{x(worst):.1f}" cy="9" r="4" fill="currentColor"/>')
+        parts.append(f'<path d="M{x(ends[0]):.1f} 9H{x(ends[1]):.1f}" class="dm-own" stroke-width="2"/>')
+    parts.append(f'<circle cx="{x(worst):.1f}" cy="9" r="4.5" class="dm-own"/>')
     title = f"<title>{values.size} {words}, {said}; shaded: inside the rule</title>"
     size = 'viewBox="0 0 200 24" width="200" height="24"'
     return f'<svg class="dm-strip" {size} role="img">{title}{"".join(parts)}</svg>'

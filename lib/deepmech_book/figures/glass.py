@@ -390,7 +390,7 @@ def growth_after_waits(data: Mapping[str, xr.Dataset], *, fig: Figure) -> None:
             one = grown.sel(waiting=wait).dropna("temperature")
             ax.plot(one.temperature, one, "o-", color=shades[wait], lw=1.7, ms=5)
         ax.set(xlim=(1e-10, 1), ylim=(0.6, 3.1))
-        cold = grown.isel(temperature=0).dropna("waiting").sel(waiting=slice(later[0], None))
+        cold = grown.isel(temperature=0).dropna("waiting").sel(waiting=slice(later[0], None)).clip(min=1.22)
         names = [(float(cold.sel(waiting=w)), f"$t_w$ = {w:,}", shades[w]) for w in cold.waiting.values.astype(int)]
         _name_starts(ax, float(cold.temperature), names, 0.16)
     _say(axes[0], 0.8, 1.3, f"1: after {int(next(iter(data.values())).waiting[0]):,} steps", ha="right")
@@ -455,12 +455,14 @@ def motilities(
     titles = [f"{phase}, $T$ = {_number(cold)}" for phase, (cold, *_) in shown.items()]
     axes = style.panels(fig, titles, 1, r"$\log_{10}|\Delta w|$", "", sharex=True, sharey=True)
     fig.supylabel("share of the weights", fontsize=style.TEXT)
-    for ax, (cold, rows, null) in zip(axes, shown.values(), strict=True):
-        for row, colour in zip(rows[1:], _colours(rows.temperature.values[1:].tolist(), "temperature"), strict=True):
-            if others:
-                ax.plot(row.dropna("bin").bin, row.dropna("bin"), color=colour, lw=1.4)
+    for ax, (phase, (_, rows, null)) in zip(axes, shown.items(), strict=True):
+        fill, *shades = _colours(rows.temperature.values.tolist(), "temperature")
+        if not others:
+            fill, shades = COLOURS.get(phase, fill), []
+        for row, colour in zip(rows[1:], shades, strict=False):
+            ax.plot(row.dropna("bin").bin, row.dropna("bin"), color=colour, lw=1.4)
         curve = rows[0].dropna("bin")
-        ax.fill_between(curve.bin, 0, curve, color=_colours([cold], "temperature")[0], alpha=0.45, lw=0)
+        ax.fill_between(curve.bin, 0, curve, color=fill, alpha=0.45, lw=0)
         ax.plot(null.bin, null, **FREE)
     seen = data.bin.values[(data > 1e-3).any(["phase", "temperature"]).values]
     axes[0].set(xlim=(float(seen[0]), float(seen[-1])), ylim=(0, None))
@@ -560,7 +562,8 @@ def planes(
         ax.set_title(f"{system}{what}", loc="left", fontsize=SMALL)
         unit = r"($\sigma_{AA}$)" if system == "glass" else r"($\sigma$)"
         ax.set_xlabel(f"{style.axis_label(data.u)} {unit}")
-        ax.set_ylabel(f"{style.axis_label(data.v)} {unit}" * (ax is drawn[0] or isinstance(scale, xr.DataArray)))
+        own = isinstance(scale, xr.DataArray)  # else all share one axis
+        ax.set_ylabel(style.axis_label(data.v) * (own or ax is drawn[0]) + f" {unit}" * own)
     bar.xaxis.set_major_formatter(lambda v, _: _number(v))
 
 

@@ -18,6 +18,7 @@ from deepmech.core.estimates import Estimate
 from deepmech.plots import style
 from deepmech.plots.phase_diagram import colorbar
 from deepmech.plots.style import LIGHT, SINGLETON, axis_label, legend, panels, rows_of, same_labels, transpose_to
+from deepmech_book.figures.axes import logarithmic
 
 __all__ = ["clouds", "dots", "scatter"]
 
@@ -93,6 +94,7 @@ def dots(
     interval: tuple[xr.DataArray, xr.DataArray] | None = None,
     level: float | None = None,
     limits: tuple[float, float] | None = None,
+    log: str = "",
     fig: Figure,
 ) -> None:
     """One row per label along ``row``, from top to bottom, one dot in it per label along ``by``.
@@ -145,6 +147,7 @@ def dots(
     ax.set_yticks(at, told)
     ax.tick_params(axis="y", length=0, pad=10 if limits else 4)
     ax.xaxis.set_major_locator(MaxNLocator(6))
+    logarithmic("dots", [ax], log)
     ax.grid(axis="x")
     if by:
         legend(fig, ax, columns, "outside upper center")

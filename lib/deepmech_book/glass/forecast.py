@@ -134,11 +134,16 @@ def table_of_errors(walked, foretold):
     return pd.DataFrame(columns, [*KINDS, "other networks", "weights drawn anew"]).rename_axis("foretold by")
 
 
-def at_the_crossover(errors):
-    """Of :func:`table_of_errors` what a picture shows."""
-    columns = errors.xs("crossover", axis=1, level=1)
-    axes = {"forecast": list(columns.index), "phase": list(columns)}
-    return xr.DataArray(columns.to_numpy(), axes, list(axes), attrs={"long_name": "largest miss (share of weights)"})
+def at_the_crossover(walked, foretold):
+    """Of each kind of forecast and phase the mean distance of overlaps there, and what sampling leaves."""
+    found = {}
+    for phase, run in walked.items():
+        floor = sampling_floor(run, FINE_WINDOW).sel(temperature=regimes_of(run)["crossover"])
+        floor = floor.mean(["temperature", "waiting"]).expand_dims(kind=["weights drawn anew"])
+        each = xr.concat([distances(run, foretold[phase], "crossover"), floor], "kind", join="inner")
+        found[phase] = estimate(each, "seed", "symmetric")
+    value = "largest miss (share of weights)"
+    return stack(found, "phase").map(lambda one: one.transpose("kind", "phase").assign_attrs(long_name=value))
 
 
 def sampling_floor(run, window, draws=200):

@@ -44,9 +44,15 @@ def by_accuracy(made):
     return {title: one.transpose(noise_of(one), "slope", ...) for title, one in percent.items()}
 
 
+def plain(title, diagram):
+    """A diagram by what it is of, without the letters of its figure."""
+    words, noise = title.partition(" ")[2].replace("_", " "), diagram.noise.replace("_", " ")
+    return words if noise in words else f"{words}, {noise}"
+
+
 def gains(diagrams, fresh):
     """By how much the best bent cell of each diagram is ahead of its best straight one."""
-    found = {title: one.bent_gains_over_thresholds(fresh.get(title)) for title, one in diagrams.items()}
+    found = {plain(title, one): one.bent_gains_over_thresholds(fresh.get(title)) for title, one in diagrams.items()}
     return stack(found, "diagram").map(lambda a: said(a, "bent minus straight", "points"))
 
 
@@ -59,9 +65,10 @@ def by_winner(gains):
 
 def tops(diagrams):
     """Of each diagram, the curvature from which accuracy falls, and that of the most accurate cell."""
+    named = {plain(title, one): one for title, one in diagrams.items()}
     numbers = {
-        "top of the hump, $c_0$": stack({title: one.straightest for title, one in diagrams.items()}, "diagram"),
-        "of the best cell": stack({title: one.best_curvature for title, one in diagrams.items()}, "diagram"),
+        "top of the hump, $c_0$": stack({title: one.straightest for title, one in named.items()}, "diagram"),
+        "of the best cell": stack({title: one.best_curvature for title, one in named.items()}, "diagram"),
     }
     return stack(numbers, "number").map(lambda a: said(a, "signed curvature"))
 
