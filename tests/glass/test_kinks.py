@@ -123,7 +123,7 @@ for claim, (source, other) in kinks.RIVALS.items():
     pair(claim, 0.05, grown_beside, power=1 if "renewed" in claim else 0, source=source, other=other)
 
 
-@page.pair("C.3.kinks.slower_gradient", panels=kinks.PHASES, usual=8, reach=1.2, rival=False)
+@page.pair("C.3.kinks.slower_gradient", panels=kinks.PHASES, usual=8, reach=1.4, rival=False)
 def at_smallest(level, rng, _):
     reaches = page.pairs["C.3.kinks.slower_gradient"].reach
     each = {p: by_factors(one, reaches[p], rng) for p, one in level.items()}
@@ -138,7 +138,7 @@ def with_kinks(claim, source, reach):
         return {name: {kinks.AGEING: run(told)} for name, told in each.items()} | {"source": source}
 
 
-@page.pair("C.3.kinks.slower", panels=kinks.PHASES, usual=0.9, reach=0.1)
+@page.pair("C.3.kinks.slower", panels=kinks.PHASES, usual=0.95, reach=0.15)
 def smaller_steps(level, rng, rival):
     """A ratio of eight, or where the rival does as well of little more than one, of which a share is left."""
     whole, reaches = 1.2 if rival else 8.0, page.pairs["C.3.kinks.slower"].reach

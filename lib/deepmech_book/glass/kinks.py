@@ -105,7 +105,7 @@ def overlaps(kinked, smooth, source):
 
 def by_rate(kinked, smooth):
     """Gradient over drift by the rate at which networks of each kind rest; geometric means over networks."""
-    decay = {"regularised": "with weight decay", "underparameterised": "without"}
+    decay = {"regularised": "with weight decay", "underparameterised": "without it"}
     each = {f"ReLU, {decay[p]}": run for p, run in kinked.items()} | {"softplus": xr.concat(smooth.values(), "seed")}
     means = [np.exp(beside_drift(run).mean("seed")).assign_coords(kind=name) for name, run in each.items()]
     lines = xr.concat(means, "kind").rename(slower="rate").assign_coords(rate=1 / means[0].slower.values)
