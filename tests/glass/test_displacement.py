@@ -83,11 +83,11 @@ def smaller(claim, slower, usual, reach):
         whole = np.exp(rng.standard_normal(LEARNT))
         left = level[""] * np.exp(reach / level[""] / 2.306 * LEARNT**0.5 * rng.standard_normal(LEARNT))
         rows = xr.DataArray(np.stack([whole, left * whole]), {"slower": [1, slower]}, ("slower", "seed"))
-        return {"run": xr.Dataset({"early": rows}), "slower": slower}
+        return {"run": xr.Dataset({"early": rows, "gradient_norm": rows, "drift_norm": rows}), "slower": slower}
 
 
-smaller("C.5.steps", 4, 0.1, 0.03)
-smaller("C.5.steps_half", 2, 0.3, 0.06)
+smaller("C.5.steps", 4, 0.1, 0.04)
+smaller("C.5.steps_half", 2, 0.25, 0.065)
 
 
 def by_batch(levels):

@@ -174,7 +174,9 @@ def swings():
 def shorter(run, slower):
     """First squared displacements at a smaller rate over those at the whole; the null is a cage, which stays."""
     ratio = np.log(run.early.sel(slower=slower, drop=True) / run.early.sel(slower=1, drop=True))
-    return Measurement(estimate(ratio, "seed", "symmetric").map(np.exp), null=1.0)
+    beside = np.exp(np.log(run.gradient_norm / run.drift_norm).mean("seed")).sel(slower=[1, slower]).values
+    words = f"Gradient over drift, of which a smooth valley would leave 1: {beside[0]:.0f}, then {beside[1]:.0f}."
+    return Measurement(estimate(ratio, "seed", "symmetric").map(np.exp), null=1.0, detail=words)
 
 
 @measures("C.5.localised")
