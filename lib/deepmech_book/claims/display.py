@@ -70,7 +70,7 @@ def claim_line(
         f'<details class="dm-claim dm-{claim.kind}{main}"{name}><summary title="{claim.id}">'
         f"{badge(verdict, known.get('reason', ''), claim.kind, doubt)} "
         f'<span class="dm-statement">{escape(claim.statement)}</span> '
-        f'{line(record, claim, strip) if record else ""}</summary>'
+        f"{line(record, claim, strip) if record else ''}</summary>"
         f'<dl class="dm-numbers">{told}</dl>{detail}</details>'
     )
 
