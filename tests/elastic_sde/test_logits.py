@@ -216,7 +216,7 @@ def test_the_direction_is_that_along_which_no_pair_overlaps():
 
 
 def test_intervals_over_groups_and_over_networks_are_those_of_means():
-    x = xr.Dataset({"x": ("trial", np.random.default_rng(2).normal(size=50))})
+    x = xr.Dataset({"x": ("trial", np.random.default_rng(2).random(50))})
     grouped = logits.over_trials(x, lambda some: some["x"].mean())
     by_hand = estimate(x["x"].values.reshape(5, 10).mean(1), scatter="symmetric")
     assert grouped.n == 50 and float(grouped.value) == pytest.approx(float(by_hand.value))

@@ -46,6 +46,10 @@ def directions(inter, times, starts):
     return flat.reset_index("point").transpose("time", "point", "axis")
 
 
+TRIANGLE = np.array([[1, 1], [-1, 1], [0, -2], [1, 1]]) / np.sqrt([4 / 3, 4])
+"""The corners of the simplex in that plane, on the unit circle, and the first again."""
+
+
 # --- claims
 
 

@@ -4,8 +4,9 @@ from functools import partial
 
 import numpy as np
 import xarray as xr
+from scipy.special import expit, logit
 
-from deepmech.core.estimates import crossing, estimate, jackknife, stack, unknown
+from deepmech.core.estimates import crossing, estimate, jackknife, stack, two_decimals, unknown
 from deepmech.metrics.elasticity import effects as rates_of
 from deepmech.metrics.elasticity import integrated_effects, log_slope, tail_index
 from deepmech_book import figures
@@ -53,12 +54,9 @@ def finite(*both):
 
 def validation_curves(networks):
     """Validation loss and accuracy over training, means with intervals over draws."""
-    said = {
-        "loss": "validation loss: no learning at two thirds",
-        "accuracy": "validation accuracy: below a third beyond",
-    }
+    said = {"loss": "loss (nats)", "accuracy": "accuracy (share)"}
     both = {words: estimate(by_draw(networks, n), "draw", "symmetric") for n, words in said.items()}
-    return stack(both, "of").map(lambda end: in_training(end, "mean over networks"))
+    return stack(both, "of").map(lambda end: in_training(end, "on new images"))
 
 
 @measures("B.4.accuracy_falls")
@@ -165,13 +163,13 @@ def after_long(networks):
 
 @measures("B.D2.overtakes")
 def overtakes(networks):
-    """The last share of wrong labels at which the L-model's indices change places."""
+    """The last share of wrong labels at which the L-model's indices change places; its interval is that of a logit."""
 
     def share(one):
         gap = (one.inter - one.intra).sel(model="L-program")
-        return xr.DataArray(crossing(gap.label_error, gap, direction="either", last=True))
+        return xr.DataArray(logit(crossing(gap.label_error, gap, direction="either", last=True)))
 
-    return Measurement(of_indices(networks, share).map(float))
+    return Measurement(of_indices(networks, share).map(lambda end: float(expit(end))))
 
 
 def fading(networks, window, since=0.5):
@@ -225,7 +223,7 @@ def gap_shrinks(networks, long):
     sizes = [final_gap(readings.without_groups(at(one, FOUR))[0]) for one in (networks, long)]
     words = []
     for model in readings.MODELS:
-        short, longer = (", ".join(f"{abs(v):.1f}" for v in one.sel(model=model).values) for one in sizes)
+        short, longer = (", ".join(map(two_decimals, one.sel(model=model).values)) for one in sizes)
         words.append(f"{model}-model: {short}; after 100,000 iterations: {longer}")
 
     def less_than_without(means):
@@ -237,7 +235,7 @@ def gap_shrinks(networks, long):
         last = steps.map(lambda end: float(end.sel(model="I").isel(label_error=-1)))
         words.append(f"from two thirds to four fifths by the I-model, {last}")
     gap = over_groups(at(networks, FOUR), less_than_without)
-    return Measurement(gap, detail=f"Size of the gap by share, {'; '.join(words)}.")
+    return Measurement(gap, detail=f"The gap by share, {'; '.join(words)}.")
 
 
 @measures("B.D6.shrinks")

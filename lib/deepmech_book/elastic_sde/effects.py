@@ -31,14 +31,6 @@ def integrated(by_data):
     return side_by_side({data: panels.integrals(one) for data, one in by_data.items()}, "integrated effect")
 
 
-def as_printed(shapes, window):
-    """Â and B̂ by the formula that is printed for the L-model, from the first record on, of shapes alone."""
-    printed = readings.estimate(shapes, window, ["L-paper"], start=1).isel(model=0, drop=True)
-    formula = panels.integrals(printed.coarsen(time=100, boundary="trim").mean())
-    dashed = xr.concat([np.nan * formula, formula], xr.Variable("model", list(panels.MODELS)))
-    return side_by_side({"shapes": dashed, "CIFAR": np.nan * dashed}, "integrated effect")
-
-
 def bands(by_data, window):
     """Lower and upper ends of 95 % bands of Â and B̂, over groups of trials.
 
@@ -59,30 +51,17 @@ def rates(by_data):
     return side_by_side({data: panels.rates(one) for data, one in by_data.items()}, panels.SLOPES)
 
 
-def end_values(result, window, names):
-    """What is read off one set of networks, in one column of a table.
-
-    Ends are means of the last hundred recorded times, also with the first record as the start, as in the program.
-    """
-    estimated = readings.estimate(result, window, list(names))
-    by_program = readings.integrals(result, list(names), start=1)
-    end, other = (one[["A", "B"]].isel(time=slice(-100, None)).mean("time") for one in (estimated, by_program))
-    columns = {"Â − B̂": end["A"] - end["B"], "Â": end["A"], "B̂": end["B"], "Â from the first record on": other["A"]}
-    columns |= {"B̂ from the first record on": other["B"], "time of the maximum": course(estimated, window)["peak"]}
-    rows = {
-        f"{name}, {words}": float(values.sel(model=model))
-        for name, values in columns.items()
-        for model, words in names.items()
-    }
-    for model in (one for one in names if one != "I"):
-        rows[f"late growth of Â, L ÷ I, {names[model]}"] = float(late_growth_ratio(result, model).value)
-    return rows | {"validation accuracy": float(result["validation_accuracy"].isel(at_iteration=-1).mean())}
-
-
-def table_of_readings(networks, window):
-    """:func:`end_values` of several sets of networks, a column each, by the program's formulas and by ours."""
+def table_of_gaps(networks):
+    """Â − B̂ at the end, mean of the last hundred recorded times, by formula and start, a column a set of networks."""
     names = {"I": "I-model", "L-program": "L-model, the program's", "L": "L-model, ours"}
-    return pd.DataFrame({name: end_values(one, window, names) for name, one in networks.items()})
+    starts = {"the first hundred iterations": readings.START, "the first record": 1}
+    rows = {}
+    for data, one in networks.items():
+        for start, iterations in starts.items():
+            both = readings.integrals(one, list(names), start=iterations).isel(time=slice(-100, None)).mean("time")
+            for model, words in names.items():
+                rows[f"{words}, from {start}", data] = float((both.A - both.B).sel(model=model))
+    return pd.Series(rows).unstack(sort=False)
 
 
 # --- claims

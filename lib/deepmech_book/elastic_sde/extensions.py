@@ -138,7 +138,7 @@ def courses(fits, names):
         some = one.distance.median("split").isel(time=slice(1, None)).sel(model=list(names))
         some = some.assign_coords(time=some.time / float(some.time[-1]), model=list(names.values()))
         curves[data] = some.interp(time=np.linspace(0, 1, 101))
-    return by_norm(curves, {"I": "all", "L": "along $d_k$"})
+    return by_norm(curves, {"I": "all coordinates", "L": "along $d_k$"})
 
 
 @measures("B.ext.E1_nearer")

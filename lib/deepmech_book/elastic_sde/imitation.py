@@ -38,15 +38,17 @@ def imitations(networks, **how):
 
 def class_path(paths, k, structure, estimator):
     """Logits of one class in networks and in simulation, over the share of training."""
-    one = paths.sel(structure=structure, estimator=estimator, drop=True).isel({"class": k}, drop=True)
-    return by_share(one[["genuine", "median", "low", "high"]]).assign_coords(logit=["1", "2", "3"])
+    others = [j for j in range(3) if j != k]
+    one = paths.sel(structure=structure, estimator=estimator, drop=True).isel({"class": k, "logit": [k, *others]})
+    one = one[["genuine", "median", "low", "high"]].drop_vars("class")
+    return by_share(one).assign_coords(logit=["own logit", "another", "the third"])
 
 
 def draw_paths(panels, **how):
     """Networks' logits (solid) with simulated ones (dashed, band of 16 to 84 %), a panel for each path of a class."""
     paths = joined(panels)
-    look = {"x": "time", "by": "logit", "panel": "panel", "columns": 4, "shared": False, "legend": False}
-    look |= {"band_of_theory": True, "theory_label": "simulated, median", "label": "logit {}"}
+    look = {"x": "time", "by": "logit", "panel": "panel", "columns": 4, "shared": False}
+    look |= {"band_of_theory": True, "theory_label": "simulated (median)"}
     look |= {"x_label": "share of training", "y_label": "mean logit", **how}
     return figures.curve_panels(paths.genuine, paths["median"], interval=(paths.low, paths.high), **look)
 
@@ -87,13 +89,13 @@ def drawn(networks, structure, estimator, starts, window):
 
 @measures("B.5.ranks")
 def ranks(drawings):
-    """Share of drawings in which the own logit, set to the networks', is largest; null: under the I-model."""
+    """Share of drawings in which the own logit, set to the networks', is largest; null: under the I-model; first null:
+    with a constant effect within classes and none between them."""
     own = drawings.right.sel(aligned=drawings["class"]).drop_vars("aligned", errors="ignore")
     judged, null = (own.sel(estimator=list(readings.MODELS), structure=s, drop=True) for s in ("logits", "isotropic"))
     found = proportion(judged, N_DRAWINGS)
     blind = float(own.sel(structure="logits", estimator="none").min())
-    words = f"With a constant effect within classes and none between them, at least {blind:.3f}."
-    return Measurement(found, null=null, detail=f"{words} {by_threshold('B.5.ranks', found, 0.8, 0.85, 0.95)}".rstrip())
+    return Measurement(found, null=null, first_null=blind, detail=by_threshold("B.5.ranks", found, 0.8, 0.85, 0.95))
 
 
 @measures("B.5.I_fails")

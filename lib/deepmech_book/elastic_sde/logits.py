@@ -155,14 +155,16 @@ def least_overlapping_direction(result):
 
 
 def over_trials(result, measure):
-    """A measure of all trials, with its interval from groups of ten, or where they are few by leaving out each."""
+    """A share of all trials, with its interval, cut at 0 and 1, from groups of ten, or where they are few by leaving
+    out each."""
     value, n, size = measure(result), result.sizes["trial"], networks.GROUP
     if n < 3 * size:
         without = [measure(result.drop_isel(trial=i)) for i in range(n)]
-        return jackknife(value, xr.concat(without, "left_out"), over="left_out", scatter="symmetric")
-    groups = [measure(result.isel(trial=slice(i, i + size))) for i in range(0, n, size)]
-    found = estimate(xr.concat(groups, "group"), "group", "symmetric", at=value)
-    return replace(found, value=value, n=n)
+        found = jackknife(value, xr.concat(without, "left_out"), over="left_out", scatter="symmetric")
+    else:
+        groups = [measure(result.isel(trial=slice(i, i + size))) for i in range(0, n, size)]
+        found = replace(estimate(xr.concat(groups, "group"), "group", "symmetric", at=value), value=value, n=n)
+    return found.map(lambda end: end.clip(0, 1))
 
 
 def as_trials(result):
@@ -256,7 +258,9 @@ def stays_below(curve, level):
 
 
 def of_angle(networks, name, early):
-    """Mean of an angle over the first or the last iterations, with its interval over groups; null: over the others."""
+    """Mean of an angle over the first or the last iterations, with the interval of its logarithm over groups; null:
+    over the others.
+    """
     n = float(networks["time"][-1]) + 0.5
     parts = slice(0, EARLY), slice(n - EARLY, None)
     here, there = parts if early else parts[::-1]
@@ -265,7 +269,8 @@ def of_angle(networks, name, early):
     value, *rest = (float(plane_angles(means)[name].sel(time=here).mean()) for means in every)
     null = float(plane_angles(networks["mean"].astype(float))[name].sel(time=there).mean())
     short = f"the first and the last {EARLY:,} iterations overlap in so short a training" if n < 2 * EARLY else None
-    return Measurement(jackknife(value, np.array(rest), scatter="symmetric"), null=null, not_testable=short)
+    found = jackknife(np.log(value), np.log(rest), scatter="symmetric").map(lambda angle: float(np.exp(angle)))
+    return Measurement(found, null=null, not_testable=short)
 
 
 @measures("B.D10.early")

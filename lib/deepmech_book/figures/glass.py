@@ -575,24 +575,6 @@ def _name_systems(ax: Axes, data: xr.DataArray, **places: tuple[float, float]) -
 
 
 @pictured
-def paths(data: xr.DataArray, *, ax: Axes) -> None:
-    """Loss, as a share of what was gained, over ``place``: straight paths solid, relaxed ones dashed."""
-    for system in data.system.values.tolist():
-        for one in data.sel(system=system).transpose("path", "place"):
-            dashes = style.DASHES if one.path == "relaxed" else "-"
-            ax.plot(one.place, one, color=COLOURS[system], lw=2, ls=dashes)
-    ax.axhline(1, color=LIGHT.muted, lw=1.1, zorder=1)
-    ax.set(xlabel="place on the path", ylabel="loss (share of gained)", ylim=(-0.05, 1.95))
-    _finish([ax], "")
-    ax.set_xticks([0, 0.5, 1], ["one network", "half-way", "the other"])
-    _name_systems(
-        ax, data, regularised=(0.5, 0.86), underparameterised=(0.8, 1.62), overparameterised=(0.26, 1.5),
-    )  # fmt: skip
-    _say(ax, 0.03, 1.06, "untrained", LIGHT.muted, ha="left", va="bottom")
-    _say(ax, 0.5, 0.3, "relaxed paths")
-
-
-@pictured
 def descents(data: xr.DataArray, *, floor: float, ax: Axes) -> None:
     """Distance gone in a descent over the ``calls`` of energy and gradient, by system; what is below ``floor`` points
     down from it."""

@@ -92,7 +92,7 @@ def dots(
     x_label: str | None = None,
     by: str | None = None,
     interval: tuple[xr.DataArray, xr.DataArray] | None = None,
-    level: float | None = None,
+    level: float | Sequence[float] = (),
     limits: tuple[float, float] | None = None,
     log: str = "",
     fig: Figure,
@@ -105,8 +105,8 @@ def dots(
         What is not finite is left out.
     interval : (low, high), each with the dims of ``data``, optional
         Drawn as bars from low to high.
-    level : float, optional
-        A vertical reference line.
+    level : float or several, optional
+        Vertical reference lines.
     limits : (low, high), optional
         Ends of the axis; a bar that goes beyond ends in an arrow and the number where it ends.
     """
@@ -141,8 +141,8 @@ def dots(
                     ax.plot(edge, y[k], mark, color=colour, clip_on=False)
                     said = f"{float(end[k, i]):.1f}".replace("-", "−")
                     ax.annotate(said, (edge, y[k]), (3 * inwards, 5), fontsize=style.SMALL, **how)
-    if level is not None:
-        ax.axvline(level, color=LIGHT.muted, lw=1.2, zorder=1)
+    for line in np.atleast_1d(level):
+        ax.axvline(line, color=LIGHT.muted, lw=1.2, zorder=1)
     ax.set(xlabel=textwrap.fill(x_label or axis_label(measured), 44), ylim=(len(names) - 0.5, -0.5), xlim=limits)
     ax.set_yticks(at, told)
     ax.tick_params(axis="y", length=0, pad=10 if limits else 4)
@@ -166,6 +166,7 @@ def clouds(
     title: str = "{}",
     columns: int = 2,
     limits: tuple[float, float] | None = None,
+    outline: np.ndarray | None = None,
     fig: Figure,
 ) -> None:
     """Points coloured by group in the plane of two coordinates, one panel per value of ``panel``, equal scales.
@@ -179,6 +180,8 @@ def clouds(
         Names of the axes; without them the labels along ``axes``.
     limits : (low, high), optional
         Ends of both axes in every panel.
+    outline : (n, 2), optional
+        A line behind the points of every panel.
     """
     points = transpose_to("clouds points", points, panel, point, axes)
     group = transpose_to("clouds group", group, panel, point)
@@ -197,6 +200,8 @@ def clouds(
     drawn = panels(fig, titles, columns, x_label or across, y_label or up)
     for ax, at, kind in zip(drawn, points.values, group.values, strict=True):
         _kinds(ax, at[:, 0], at[:, 1], [names[k] for k in kind], names, colours, s=22, alpha=0.9)
+        if outline is not None:
+            ax.plot(*outline.T, color=LIGHT.muted, lw=1.0, alpha=0.5, zorder=1)
         ax.set(xlim=limits, ylim=limits)
         ax.set_aspect("equal", adjustable="box" if limits else "datalim")
         ax.grid()

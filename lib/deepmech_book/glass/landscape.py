@@ -61,11 +61,6 @@ def kicks(survey, steps):
     return left, bowls(survey, steps).isel(system=slice(1, None)).expand_dims(kick=survey.kick)
 
 
-def curvatures(first):
-    """Curvatures of a seed in rising order, over the largest, no less than 10⁻⁸."""
-    return said(first.curvature.sel(probability=slice(0, 0.995)).clip(min=1e-8), "curvature / largest")
-
-
 def overview(survey):
     """All that was measured, in words, medians over seeds: one column a system."""
     middle, left, heights = survey.median("seed"), share_left(survey).median("seed"), barriers(survey)
