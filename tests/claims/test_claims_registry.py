@@ -32,6 +32,7 @@ def test_claims_are_well_formed():
         assert re.fullmatch(r"[ABC](\.\w+){1,3}", claim.id), claim.id
         assert claims.figures()[claim.figure].paper == claim.paper, claim.id
         assert claim.statement.endswith(".") and claim.measure and claim.where, claim.id
+        assert not claim.main or 0 < len(claim.number) <= 70, f"{claim.id}: name its number, _so_, in its measure"
         assert claim.history, f"{claim.id}: say in its history when its rule was written"
         wanted = claim.expected is not None
         assert not wanted or claim.rule.kind == "within", f"{claim.id}: an expected value that its rule never looks at"
