@@ -1,5 +1,7 @@
 """Fig. 1(c) layer by layer; what its panel shares with the others of Fig. 1 is judged on the page noise_diagrams."""
 
+import numpy as np
+
 from deepmech.core.estimates import two_decimals
 from deepmech.metrics.curvature import curvature
 from deepmech_book.claims.functions import Measurement, measures
@@ -48,8 +50,9 @@ def table(made):
     """Bend and rival, the interval of their difference, and the best cell, of diagrams by title."""
     told = summaries.table(made).loc[list(ROWS)].rename(ROWS)
     for kind in ("all cells", "within rows"):
-        ends = [summaries.NetworkDiagram(one).falls(in_rows=kind == "within rows").difference for one in made.values()]
-        told.loc[f"{kind}: first less second"] = [f"[{two_decimals(low)}, {two_decimals(high)}]" for low, high in ends]
+        found = [summaries.NetworkDiagram(one).falls(in_rows=kind == "within rows") for one in made.values()]
+        ends = [map(two_decimals, one.difference or (np.nan, np.nan)) for one in found]
+        told.loc[f"{kind}: first less second"] = [f"[{low}, {high}]" for low, high in ends]
     return told.iloc[[0, 1, 8, 2, 3, 7, 4, 5, 6]]
 
 
