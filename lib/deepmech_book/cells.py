@@ -19,6 +19,7 @@ CELLS = {
     "glass.lennard_jones": "deepmech_book.sweeps.glass.lennard_jones:relax_cells",
     "glass.linear_networks": "deepmech_book.sweeps.glass.minima:linear_cells",
     "glass.preparation": "deepmech_book.sweeps.glass.preparation:rest_cells",
+    "glass.rates": "deepmech_book.sweeps.glass.rates:rate_cells",
     "glass.size": "deepmech_book.sweeps.glass.papers_size:size_cells",
     "glass.transitions": "deepmech_book.sweeps.glass.minima:prepare_cells",
     "glass.waited": "deepmech_book.sweeps.glass.walks:wait_cells",

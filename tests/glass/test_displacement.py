@@ -72,6 +72,24 @@ def no_landscape(level, rng, rival):
     return {"runs": {"overparameterised": over, "underparameterised": under}}
 
 
+LEARNT = 9
+"""Cold networks that rest at smaller rates."""
+
+
+def smaller(claim, slower, usual, reach):
+    @page.pair(claim, usual=usual, reach=reach, rival=False)
+    def steps(level, rng, _):
+        """Swings whose squares differ by factors, and what a smaller rate leaves of them."""
+        whole = np.exp(rng.standard_normal(LEARNT))
+        left = level[""] * np.exp(reach / level[""] / 2.306 * LEARNT**0.5 * rng.standard_normal(LEARNT))
+        rows = xr.DataArray(np.stack([whole, left * whole]), {"slower": [1, slower]}, ("slower", "seed"))
+        return {"run": xr.Dataset({"early": rows, "gradient_norm": rows, "drift_norm": rows}), "slower": slower}
+
+
+smaller("C.5.steps", 4, 0.1, 0.04)
+smaller("C.5.steps_half", 2, 0.25, 0.065)
+
+
 def by_batch(levels):
     """Displacements (network, batch size), in units of 10⁻⁴, that are level from 100,000 steps on."""
     time = np.geomspace(1, 1e6, 60)

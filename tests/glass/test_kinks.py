@@ -98,6 +98,13 @@ def spanning(factor, _):
     return run(rank=xr.DataArray(rank, {"set": list(SETS)}, ("set", "waiting", "seed")))
 
 
+def at_rates(ratios):
+    """Gradient over drift at three rates."""
+    rows = xr.DataArray(np.stack(ratios), {"slower": [1, 4, 16]}, ("slower", "seed"))
+    steep = xr.DataArray(np.full(rows.sizes["seed"], 0.04), dims="seed")
+    return xr.Dataset({"gradient_norm": 2 * rows, "drift_norm": 2 + 0 * rows, "steepness": steep})
+
+
 RATIOS = (told, growing, longer, spanning)
 pair("C.3.kinks.gradient", 8, longer, (1.28, 1.19))
 pair("C.3.kinks.smooth", 1, longer, (0.00017, 0.00016))
@@ -116,12 +123,28 @@ for claim, (source, other) in kinks.RIVALS.items():
     pair(claim, 0.05, grown_beside, power=1 if "renewed" in claim else 0, source=source, other=other)
 
 
+@page.pair("C.3.kinks.slower_gradient", panels=kinks.PHASES, usual=8, reach=1.4, rival=False)
+def at_smallest(level, rng, _):
+    reaches = page.pairs["C.3.kinks.slower_gradient"].reach
+    each = {p: by_factors(one, reaches[p], rng) for p, one in level.items()}
+    return {"runs": {p: at_rates([8 + 0 * ratio, 8 + 0 * ratio, ratio]) for p, ratio in each.items()}}
+
+
 def with_kinks(claim, source, reach):
     @page.pair(claim, panels=("with ReLU", "with ReLU over smooth"), usual=1.4, reach=reach)
     def networks(level, rng, _):
         own, over = (by_factors(level[p], reach, rng) for p in level)
         each = {"kinked": grown(source, np.log(own)), "smooth": grown("first look", np.log(own / over))}
         return {name: {kinks.AGEING: run(told)} for name, told in each.items()} | {"source": source}
+
+
+@page.pair("C.3.kinks.slower", panels=kinks.PHASES, usual=0.95, reach=0.15)
+def smaller_steps(level, rng, rival):
+    """A ratio of eight, or where the rival does as well of little more than one, of which a share is left."""
+    whole, reaches = 1.2 if rival else 8.0, page.pairs["C.3.kinks.slower"].reach
+    shares = {p: by_factors(one, reaches[p], rng) for p, one in level.items()}
+    runs = {p: at_rates([whole + 0 * share, whole * share, whole * share]) for p, share in shares.items()}
+    return {"runs": runs, "smooth": {p: at_rates([1 + 0 * share] * 3) for p, share in shares.items()}}
 
 
 with_kinks("C.3.kinks.excess", "first look", 0.156)

@@ -9,9 +9,11 @@ from deepmech.simulators.brownian import Well, well_msd
 from deepmech_book.claims.functions import Measurement, measures
 from deepmech_book.glass import phases, regimes
 from deepmech_book.glass.clocks import measures_walks
+from deepmech_book.glass.experiments import experiment
 from deepmech_book.glass.phases import of_learnt_most, origins
 from deepmech_book.glass.words import said
 from deepmech_book.sweeps.glass import walks
+from deepmech_book.sweeps.shipped import result
 
 PAPER_RECORD = 300_000
 """Steps after the wait at which the paper's record of batches ends (Fig. 5(d))."""
@@ -70,6 +72,13 @@ def over_free(runs):
         [freely.sel(phase=p, temperature=phases.coldest(run), drop=True) for p, run in runs.items()], far.phase
     )
     return said(far / freely.where(far.temperature > 0, cold), OVER_FREE)
+
+
+def first_swings(run):
+    """Mean displacements, by the length of a step."""
+    names = [f"a step of {'1' if n == 1 else f'1/{n}'}" for n in run.slower.values]
+    far = run.msd.mean("seed").rename(slower="step").assign_coords(step=names)
+    return said(far.sel(time=slice(None, 100)), "mean squared displacement")
 
 
 def beside_well(run, temperature):
@@ -153,6 +162,21 @@ def over_diffuses(runs):
     words = origins({"overparameterised": runs["overparameterised"]}, f"One by one, where coldest: {each}.")
     null = float(rival.sel(temperature=rival.temperature.min()).mean())
     return Measurement(estimate(far, "seed", "symmetric"), 1.0, null, words)
+
+
+def swings():
+    """Cold networks that have learnt, at smaller rates (:func:`.rates.rate_cells`)."""
+    run = result(experiment("glass-rates-cold"))
+    return run.isel(seed=np.flatnonzero(~run.diverged & (run.loss < phases.LEARNT)))
+
+
+@measures("C.5.steps", "C.5.steps_half")
+def shorter(run, slower):
+    """First squared displacements at a smaller rate over those at the whole; the null is a cage, which stays."""
+    ratio = np.log(run.early.sel(slower=slower, drop=True) / run.early.sel(slower=1, drop=True))
+    beside = np.exp(np.log(run.gradient_norm / run.drift_norm).mean("seed")).sel(slower=[1, slower]).values
+    words = f"Gradient over drift, of which a smooth valley would leave 1: {beside[0]:.0f}, then {beside[1]:.0f}."
+    return Measurement(estimate(ratio, "seed", "symmetric").map(np.exp), null=1.0, detail=words)
 
 
 @measures("C.5.localised")

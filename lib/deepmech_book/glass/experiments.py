@@ -26,6 +26,14 @@ def on_kinks(phase, softplus, waiting, longest, n_data=8000):
     return {"compute": "glass.kinks", "fixed": fixed, "data": like.data}
 
 
+def slowed(like, **fixed):
+    """A row of networks like those of an experiment, or of a phase, that rest, and are looked at, at smaller rates."""
+    like = experiment(like) if like in EXPERIMENTS else walks.standard(like, "mnist")
+    kept = ("data", "width", "regularisation", "softplus", "preparation")
+    fixed = {"softplus": 0.0} | {name: like.fixed[name] for name in kept if name in like.fixed} | fixed
+    return {"compute": "glass.rates", "fixed": {"waiting": 10_000, **fixed}, "data": like.data}
+
+
 def cooled(waiting, steps):
     """A row of glass formers, recorded from 50 steps on: before that particles fly freely."""
     times = [int(t) for t in log_times(steps, 8) if t >= 50]
@@ -151,6 +159,10 @@ EXPERIMENTS: dict[str, experiments.Row] = {
 for name, (seeds, walked) in KINKS.items():
     phase = name.removesuffix("-smooth")
     EXPERIMENTS[f"glass-kinks-{name}"] = (on_kinks, {"seed": seeds}, {"phase": phase, **walked})
+    looked = {"like": f"glass-kinks-{name}", "temperature": 0.0, "slower": [1, 4, 16], "look": 100}
+    EXPERIMENTS[f"glass-rates-{name}"] = (slowed, {"seed": range(310, 313 if phase != name else 322)}, looked)
+COLD = {"temperature": 1e-8, "slower": [1, 2, 4], "look": 1000}
+EXPERIMENTS["glass-rates-cold"] = (slowed, {"seed": range(12)}, {"like": "regularised", **COLD})
 for n, (temperatures, n_seeds, steps, waiting) in SIZES.items():
     size = {"n_data": n, "steps": steps, "waiting": waiting}
     EXPERIMENTS[f"glass-scaling-{n}"] = (

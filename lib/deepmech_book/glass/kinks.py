@@ -7,12 +7,13 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from deepmech.core.estimates import estimate, stack
+from deepmech.core.estimates import estimate, stack, unknown
 from deepmech.metrics.relaxation import decorrelation_time
 from deepmech_book.claims.functions import Measurement, measures
 from deepmech_book.claims.nulls import beside
 from deepmech_book.glass.experiments import KINKS, experiment
 from deepmech_book.glass.phases import LEARNT_MOST
+from deepmech_book.glass.words import said
 from deepmech_book.sweeps.shipped import result
 
 PHASES = ("regularised", "underparameterised")
@@ -28,9 +29,12 @@ RIVALS = {
 """What foretells ageing in a claim, and in its null."""
 
 
-def networks():
-    """(Networks of ReLU, smooth ones) by phase: those that have learnt as much as the paper's and did not diverge."""
-    found = {name: result(experiment(f"glass-kinks-{name}")) for name in KINKS}
+def networks(kind="kinks"):
+    """(Networks of ReLU, smooth ones) by phase: those that have learnt as much as the paper's and did not diverge.
+
+    Of ``"rates"`` the same networks, which then rested at smaller rates as well.
+    """
+    found = {name: result(experiment(f"glass-{kind}-{name}")) for name in KINKS}
     good = {name: run.isel(seed=np.flatnonzero(counted(run))) for name, run in found.items()}
     return tuple({p: good[p + end] for p in PHASES} for end in ("", "-smooth"))
 
@@ -99,13 +103,47 @@ def overlaps(kinked, smooth, source):
     return {name: one.sel(time=slice(20, None)).expand_dims(told=["look and walk"]) for name, one in means.items()}
 
 
+def excesses(kinked, smooth):
+    """Excess of the growth of τ₉₀ over what is foretold, in the phase that ages, by what foretells it and by units."""
+    told = {
+        "first look, Gauss–Newton's curvature": ("first look", ""),
+        "first look, exact curvature": ("Hessian", "first look"),
+        "the same, along kinks": ("kinks", ""),
+        "the same, along random directions": ("random directions", ""),
+        "look renewed at each wait": ("renewed look", "renewed look"),
+    }
+
+    def one(runs, source):
+        found = estimate(excess(runs[AGEING], source), "seed", "symmetric") if source else unknown("not made")
+        return found.map(np.exp)
+
+    rows = {name: {"ReLU": one(kinked, a), "softplus": one(smooth, b)} for name, (a, b) in told.items()}
+    return stack({name: stack(row, "units") for name, row in rows.items()}, "told").map(
+        lambda numbers: numbers.assign_attrs(long_name="excess: growth, walked over foretold")
+    )
+
+
+def by_rate(kinked, smooth):
+    """Gradient over drift by the rate at which networks of each kind rest; geometric means over networks."""
+    decay = {"regularised": "with weight decay", "underparameterised": "without it"}
+    each = {f"ReLU, {decay[p]}": run for p, run in kinked.items()} | {"softplus": xr.concat(smooth.values(), "seed")}
+    means = [np.exp(beside_drift(run).mean("seed")).assign_coords(kind=name) for name, run in each.items()]
+    lines = xr.concat(means, "kind").rename(slower="rate").assign_coords(rate=1 / means[0].slower.values)
+    return said(lines, "gradient over drift")
+
+
 # --- claims: the gradient at a point
+
+
+def beside_drift(run):
+    """log of gradient over drift."""
+    return np.log(run.gradient_norm / run.drift_norm)
 
 
 @measures("C.3.kinks.gradient", "C.3.kinks.smooth")
 def gradient(runs):
     """Gradient at a point over drift of a look, at the first wait; geometric mean over networks."""
-    return Measurement(by_phase(runs, lambda run: np.log(first(run.gradient_norm / run.drift_norm)), np.exp))
+    return Measurement(by_phase(runs, lambda run: beside_drift(first(run)), np.exp))
 
 
 @measures("C.3.kinks.direction", "C.3.kinks.smooth_direction")
@@ -118,6 +156,29 @@ def direction(runs, cosine):
 def told(runs, source):
     """τ₉₀ foretold from one instant, or from a look of a hundred steps, by the walked one, after the first wait."""
     return Measurement(by_phase(runs, lambda run: foretold(run, source), np.exp))
+
+
+@measures("C.3.kinks.slower_gradient")
+def at_smallest_rate(runs):
+    """Gradient over drift at the smallest rate; geometric mean over networks; the null: 1, in a smooth valley."""
+    return Measurement(by_phase(runs, lambda run: beside_drift(run).isel(slower=-1, drop=True), np.exp), null=1.0)
+
+
+@measures("C.3.kinks.slower")
+def kept(runs, smooth):
+    """What the smallest rate leaves of gradient over drift; the null: what a smooth valley would, where 1 is left."""
+    change = by_phase(runs, lambda run: beside_drift(run).diff("slower").sum("slower"), np.exp)
+    whole = {p: np.exp(beside_drift(run).mean("seed")) for p, run in runs.items()}
+    null = xr.concat([1 / one.isel(slower=0, drop=True) for one in whole.values()], pd.Index(whole, name="phase"))
+    at = {p: ", ".join(f"{ratio:.2f}" for ratio in one.values) for p, one in whole.items()}
+    steep, soft = (max(float(run.steepness.max()) for run in each.values()) for each in (runs, smooth))
+    off = max(float(abs(beside_drift(run)).max()) for run in smooth.values())
+    words = (
+        f"Gradient over drift at rates 1, 1/4, 1/16: {'; '.join(f'{p} {ratios}' for p, ratios in at.items())}. Smooth "
+        f"networks: 1 within {off:.1g}. Rate times the steepest curvature, kinks left out: at most {steep:.2g} (smooth "
+        f"networks {soft:.2g}); from 2 on steps turn back for good."
+    )
+    return Measurement(change, null=null, detail=words)
 
 
 # --- claims: what the kinks hold
