@@ -1,4 +1,4 @@
-"""Pairs of the page spring_block/figures_s4_to_s9: supplement of paper A, without BatchNorm, and the print."""
+"""Pairs of the page spring_block/figures_s4_to_s9: supplement of paper A, and without BatchNorm."""
 
 import numpy as np
 import pytest
@@ -19,9 +19,12 @@ def two_rows(rng, noise, levels):
     return diagram(rng, noise, np.stack([0.03 * tied(level, 8) for level in levels]), slopes=(0.0, 0.4))
 
 
-@page.pair("A.S7.b.noise_bends", panels=(0, 1), usual=-0.7, reach=0.03, told=0.3)
-def orders_by_descent(level, rng, rival):
-    return {"diagrams": {"S7(b)": two_rows(rng, "data_noise", level.values())}}
+def orders_by_noise(level, rng, rival):
+    return {"diagrams": {"S7": two_rows(rng, "data_noise", level.values())}}
+
+
+for claim in ("A.SM.noise_bends", "A.S7.b.noise_bends"):
+    page.pair(claim, panels=(0, 1), usual=-0.7, reach=0.03, told=0.3)(orders_by_noise)
 
 
 def over_cells(off, rows):
@@ -132,25 +135,6 @@ def curves_with_bumps(level, rng, rival):
     zigzag, each = (-1.0) ** np.arange(8), 1 + 0.11 * rng.standard_normal((1, 1, 10, 1))
     sizes = {"without": level[""] * each, "normed": 1.0 + 0 * each}
     return {name: curves(1 - DEPTH.values + 1e-3 * np.tile(a, (1, 8, 1, 1)) * zigzag) for name, a in sizes.items()}
-
-
-PRINT = xr.DataArray(np.linspace(0.6, 0.95, 48).reshape(6, 8), dims=("slope", "noise"))
-
-
-def off_print(rng, points):
-    """Three networks a cell, whose accuracies are off the print by ``points``, rms over cells, and in each seed by
-    another share more or less."""
-    off = rng.standard_normal((6, 8))
-    off *= points / np.sqrt((off**2).mean())
-    each = 1 + 0.058 * rng.standard_normal((3, 1, 1))
-    return xr.Dataset({"accuracy": (("seed", *PRINT.dims), PRINT.values + off * each / 100)}, {"seed": range(3)})
-
-
-@page.pair("A.errata.fig1a_images", usual=0.6)
-def distances_of_seeds(level, rng, rival):
-    epochs = [off_print(rng, points) for points in (4.0, level[""] if rival else 3.0)]
-    along = xr.concat(epochs, xr.Variable("at_epoch", [10, 100]))
-    return {"fewer": off_print(rng, level[""]), "along": along, "printed": xr.Dataset({"accuracy": PRINT})}
 
 
 test_claims_hold_where_they_are_true_and_nowhere_else = page.law()

@@ -5,6 +5,9 @@ import pytest
 import xarray as xr
 
 from deepmech_book.spring_block import printed
+from pairs import Page
+
+page = Page("spring_block/printed")
 
 CURVES = np.broadcast_to([1.0, 0.5, 0.0], (2, 2, 3))
 PRINT = xr.Dataset({"accuracy": (("slope", "noise"), [[0.8, 0.9], [0.7, 0.6]])})
@@ -40,3 +43,25 @@ def test_points_stand_over_the_printed_accuracy():
     assert theirs.sizes == difference.sizes == panel.sizes == {"panel": 1, "cell": 4}
     np.testing.assert_allclose(sorted(theirs.values.ravel()), [60, 70, 80, 90])
     np.testing.assert_allclose(difference, 2.0)
+
+
+CELLS = xr.DataArray(np.linspace(0.6, 0.95, 48).reshape(6, 8), dims=("slope", "noise"))
+
+
+def off_print(rng, points):
+    """Three networks a cell, whose accuracies are off the print by ``points``, rms over cells, and in each seed by
+    another share more or less."""
+    off = rng.standard_normal((6, 8))
+    off *= points / np.sqrt((off**2).mean())
+    each = 1 + 0.058 * rng.standard_normal((3, 1, 1))
+    return xr.Dataset({"accuracy": (("seed", *CELLS.dims), CELLS.values + off * each / 100)}, {"seed": range(3)})
+
+
+@page.pair("A.errata.fig1a_images", usual=0.6)
+def distances_of_seeds(level, rng, rival):
+    epochs = [off_print(rng, points) for points in (4.0, level[""] if rival else 3.0)]
+    along = xr.concat(epochs, xr.Variable("at_epoch", [10, 100]))
+    return {"fewer": off_print(rng, level[""]), "along": along, "printed": xr.Dataset({"accuracy": CELLS})}
+
+
+test_claims_hold_where_they_are_true_and_nowhere_else = page.law()

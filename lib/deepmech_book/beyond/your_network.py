@@ -1,4 +1,4 @@
-"""How many samples a separation measure needs: D of features whose D is known, its soft minimum, coverage by law."""
+"""How many samples a separation measure needs: D of features whose D is known, coverage by law."""
 
 import numpy as np
 import xarray as xr
@@ -21,12 +21,6 @@ def simulated(truths, per_class, n_classes, width, draws):
     found = xr.DataArray(values, coords, name="D")
     found.samples.attrs.update(long_name=f"samples of {n_classes} classes", units="1")
     return found
-
-
-def soft_minimum(truth, samples, n_classes):
-    """Plain D that so many samples give on average: the soft minimum of the truth and of the ceiling."""
-    free = samples - n_classes
-    return -np.log(samples / free * np.exp(-truth) + (n_classes - 1) / free)
 
 
 def by_law(tried):

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from deepmech.core.estimates import estimate, stack
+from deepmech.core.estimates import estimate, stack, unknown
 from deepmech.metrics.relaxation import decorrelation_time
 from deepmech_book.claims.functions import Measurement, measures
 from deepmech_book.claims.nulls import beside
@@ -101,6 +101,26 @@ def overlaps(kinked, smooth, source):
     each = {f"{p}, {kind}": runs[p] for kind, runs in (("ReLU", kinked), ("softplus", smooth)) for p in runs}
     means = {name: first(run).overlap.sel(source=source, drop=True).mean("seed") for name, run in each.items()}
     return {name: one.sel(time=slice(20, None)).expand_dims(told=["look and walk"]) for name, one in means.items()}
+
+
+def excesses(kinked, smooth):
+    """Excess of the growth of τ₉₀ over what is foretold, in the phase that ages, by what foretells it and by units."""
+    told = {
+        "first look, Gauss–Newton's curvature": ("first look", ""),
+        "first look, exact curvature": ("Hessian", "first look"),
+        "the same, along kinks": ("kinks", ""),
+        "the same, along random directions": ("random directions", ""),
+        "look renewed at each wait": ("renewed look", "renewed look"),
+    }
+
+    def one(runs, source):
+        found = estimate(excess(runs[AGEING], source), "seed", "symmetric") if source else unknown("not made")
+        return found.map(np.exp)
+
+    rows = {name: {"ReLU": one(kinked, a), "softplus": one(smooth, b)} for name, (a, b) in told.items()}
+    return stack({name: stack(row, "units") for name, row in rows.items()}, "told").map(
+        lambda numbers: numbers.assign_attrs(long_name="excess: growth, walked over foretold")
+    )
 
 
 def by_rate(kinked, smooth):

@@ -13,7 +13,6 @@ from deepmech.metrics.separation import separation_ceiling
 from deepmech_book.claims.functions import Measurement, measures
 from deepmech_book.claims.nulls import beside_others
 from deepmech_book.spring_block import summaries
-from deepmech_book.spring_block.printed import beside_best_epoch
 from deepmech_book.spring_block.summaries import STRAIGHT, NetworkDiagram, over_diagrams
 
 # --- pictures and tables
@@ -86,7 +85,7 @@ def table_of_corner(corner):
 # --- claims
 
 
-@measures("A.S7.b.noise_bends")
+@measures("A.SM.noise_bends", "A.S7.b.noise_bends")
 def noise_bends(diagrams):
     """Rank correlation of curvature with noise in every row of every diagram."""
     return Measurement(over_diagrams(diagrams, lambda one: one.bends()))
@@ -206,10 +205,3 @@ def rough(without, normed):
     """By what factor single curves are rougher."""
     one, other = (roughness(made).mean(["slope", "dropout"]) for made in (without, normed))
     return Measurement(estimate(one / other, "seed", "skewed"))
-
-
-@measures("A.errata.fig1a_images")
-def images_of_fig_1a(fewer, along, printed):
-    """Distance from the print with fewer images, networks of the same seeds; the null: with all, at the best
-    ``at_epoch`` along the way."""
-    return Measurement(beside_best_epoch(fewer.sel(seed=along["seed"].values), along, printed))

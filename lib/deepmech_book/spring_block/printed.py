@@ -9,6 +9,7 @@ import xarray as xr
 
 from deepmech.core.estimates import estimate
 from deepmech.metrics.curvature import curvature
+from deepmech_book.claims.functions import Measurement, measures
 from deepmech_book.spring_block.words import said
 from deepmech_book.sweeps.spring_block.networks import PANELS, SLOPES
 
@@ -98,3 +99,10 @@ def beside_their_accuracy(off, theirs):
         said(both["difference"], "ours − print", "points"),
         panel,
     )
+
+
+@measures("A.errata.fig1a_images")
+def images_of_fig_1a(fewer, along, printed):
+    """Distance from the print with fewer images, networks of the same seeds; the null: with all, at the best
+    ``at_epoch`` along the way."""
+    return Measurement(beside_best_epoch(fewer.sel(seed=along["seed"].values), along, printed))

@@ -20,7 +20,7 @@ from deepmech_book.figures.picture import pictured
 from deepmech_book.spring_block.chains import REGIMES
 from deepmech_book.spring_block.words import SEPARATION
 
-TITLES = ["(b) lazy", "(c) balanced", "(d) over-noisy"]
+TITLES = ["lazy", "balanced", "over-noisy"]
 CHAINS = {
     "friction_right": (0.0, 0.005, 0.01, 0.02, 0.03, 0.04, 0.06, 0.08, 0.1, 0.14),
     "friction_left": (0.0, 0.02, 0.04, 0.08, 0.12, 0.2, 0.3),
