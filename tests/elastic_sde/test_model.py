@@ -115,17 +115,3 @@ def test_factors_of_the_pull_begin_where_margins_are_above_zero_and_end_at_one()
     s = s[-found.sizes["time"] :]
     assert s[0] == pytest.approx(0.05) and float(found["time"][-1]) == 1.0
     np.testing.assert_allclose(found, factor(s) / factor(s[-1]), rtol=1e-9)
-
-
-def test_a_large_margin_leaves_no_drift_and_a_residue_of_it():
-    """Near zero e_k − softmax is 1/3 of d_k's own; where logits are large all three vanish, as e^(−s)."""
-    s = np.linspace(1.0, 12.0, 100)
-    sizes = model.drift_sizes(grown(s[None, :, None] * np.ones((4, 1, 3))))
-    q = np.exp(-s) / (1 + 2 * np.exp(-s))  # share of each other logit; the own one has 1 − 2 q
-    drift, linear = 2 * q, 2 * q * (1 - 2 * q) * s  # entries of the own logit; the others share them evenly
-    late = slice(-10, None)
-    assert float(sizes["drift"]) == pytest.approx(drift[late].mean() / drift[0])
-    assert float(sizes["linear"]) == pytest.approx(linear[late].mean() / linear[0])
-    residue = drift + linear
-    assert float(sizes["residue"]) == pytest.approx(residue[late].mean() / residue[0])
-    assert float(sizes["beside"]) == pytest.approx(residue[late].mean() / linear[late].mean())

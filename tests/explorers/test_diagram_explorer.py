@@ -90,9 +90,9 @@ def test_another_diagram_and_another_shade(visit: Any, still: Any) -> None:
     assert "depth 20" in page.locator(".side").nth(1).locator(".about").inner_text()
     assert "depth 20" in page.inner_text(".spoken") and "dropout" in page.inner_text(".spoken")
     assert "learning rate 0.0001" in page.evaluate(FACTS, 1)  # the same corner
-    assert page.locator(".cells .share").count() == 0
+    assert page.locator(".cells [fill]").count() == 0
     page.get_by_role("button", name="Accuracy or energy").click()
-    assert page.locator(".cells .share").count() == 2 * 48
+    assert page.locator(".cells [fill]").count() == 2 * 48
     assert page.get_by_role("button", name="Accuracy or energy").get_attribute("aria-pressed") == "true"
     page.select_option("select[name=right]", "chain")
     assert "elastic energy" in page.evaluate(FACTS, 1)

@@ -15,6 +15,7 @@ from deepmech_book.explorers.elastic import elastic_page
 
 def test_as_many_blocks_as_asked_for(visit: Any, still: Any) -> None:
     page = visit().open(still("chain"))
+    page.get_by_text("More to set").click()
     page.locator("input[name=n_blocks]").focus()
     for key, blocks in {"ArrowRight": 8, "Home": 1}.items():
         page.keyboard.press(key)

@@ -73,7 +73,7 @@ def test_a_hand_finds_the_balance_and_reads_what_the_library_says(visit: Any, st
         if word(a) == word(b) == "Balanced":
             assert goal.startswith("Found") and all(f"{right[at]:.1f} %" in goal for at in (0, i, -1))
         else:
-            assert goal.startswith("Find") and ("are there" in goal) == (word(b) == "Balanced")
+            assert goal.startswith("Find") and ("balanced from 0.05 to 0.14" in goal) == (word(b) == "Balanced")
         page.keyboard.press("ArrowRight")
     colours = "[...document.querySelectorAll('.state strong')].map((e) => getComputedStyle(e).backgroundColor)"
     assert len(set(page.evaluate(colours))) == 1

@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 import xarray as xr
-from runs_glass import CHI, LONG, SIGMA, TIMES, N, scatter, sliding_run, trained
+from runs_glass import CHI, LONG, SIGMA, N, scatter, sliding_run, trained
 from scipy.optimize import brentq
 from scipy.special import erf
 
 from deepmech.core.labels import over
-from deepmech.core.random import Stream
 from deepmech.simulators.brownian import free_time
 from deepmech_book.glass import phases, regimes, relaxation
 from deepmech_book.sweeps.glass import walks
@@ -222,21 +221,6 @@ def test_who_has_learnt():
     run = trained(0.5)
     run.loss_waited[-1, 2, -1] = 0.5  # the third network, after the longest training
     assert relaxation.learnt(run).seed.values.tolist() == [0, 1, 3]
-
-
-def test_the_overlap_of_a_walk_counts_all_weights_and_its_free_walk_has_its_window():
-    """Weights of two layers, simulated as a free walk: the count lies about the closed form."""
-    n, temperature = 20_000, xr.DataArray([0.1], dims="temperature")
-    far = np.sqrt(2 * walks.diffusion(0.1) * TIMES)[:, None] * Stream.of("walk").normal("z", 0, (len(TIMES), n))
-    within = (abs(far) < SIGMA / 300).sum(1)
-    parts = np.stack([within // 3, within - within // 3])  # of two layers
-    counts = {
-        "within": (("temperature", "layer", "alive", "time"), parts[None, :, None]),
-        "count": (("layer", "alive"), [[n // 4], [n - n // 4]]),
-        "sigma": ("temperature", [SIGMA]),
-    }
-    overlap, free = relaxation.overlap_of_walk(xr.Dataset(counts, {"time": TIMES}), temperature, 300.0)
-    assert overlap.dims == free.dims and float(abs(overlap - free).max()) < 5 * 0.5 / np.sqrt(n)
 
 
 def test_the_loss_of_a_protocol_goes_on_where_it_was():

@@ -11,7 +11,6 @@ from deepmech.metrics.elasticity import margins
 from deepmech.simulators.elastic_sde import ElasticSDE, PowerLaw, mean_solution, train_discrete
 from deepmech_book.claims.functions import Measurement, measures
 from deepmech_book.elastic_sde import readings
-from deepmech_book.elastic_sde.readings import last_tenth
 from deepmech_book.elastic_sde.words import said
 from deepmech_book.sweeps.elastic_sde.extension_models import begins
 
@@ -111,22 +110,6 @@ def pull_factors(networks):
         {"time": share.assign_attrs(long_name="time", units="share"), "class": ["1", "2", "3"]}
     )
     return said(found, "C, divided by C at the end")
-
-
-def drift_sizes(networks):
-    """Sizes of the drift Ψ_k = e_k − softmax(X̄ᵏ), its linear term J X̄ and the residue R = Ψ + J X̄, late by early.
-
-    Mean over the last tenth of training by the first value; ``beside``: the residue over the linear term at the end.
-    """
-    means = readings.without_groups(networks)[0]
-    raised = xr.apply_ufunc(np.exp, means - means.max("logit"))
-    share = raised / raised.sum("logit")
-    drift = xr.DataArray(np.eye(3), dims=("class", "logit")) - share
-    linear = share * (means - (share * means).sum("logit"))
-    parts = {"drift": drift, "linear": linear, "residue": drift + linear}
-    sizes = xr.Dataset({name: (part**2).sum(("class", "logit")) ** 0.5 for name, part in parts.items()})
-    last = last_tenth(sizes)
-    return (last / sizes.isel(time=0)).assign(beside=last["residue"] / last["linear"])
 
 
 # --- claims

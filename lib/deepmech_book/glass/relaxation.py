@@ -35,20 +35,6 @@ def times_by_training(trained, wait=-1):
     return times.assign_coords(sgd_steps=length, chi=trained.chi.round(1)).rename(sgd_steps="length")
 
 
-def overlap_of_walk(walked, temperature, chi):
-    """The overlap of walks after one wait, in one window, and that of free walks in the same window (Eq. 6).
-
-    ``temperature`` are those of the walks as the paper counts them, at P_D = 60,000.
-    """
-    weights = walked[["within", "count"]].sum(["layer", "alive"])
-    overlap = weights["within"] / weights["count"]
-    free = [
-        free_overlap(walked.time.values, float(sigma) / chi, walks.diffusion(float(t)))
-        for sigma, t in zip(walked.sigma, temperature, strict=True)
-    ]
-    return overlap, overlap.copy(data=free)
-
-
 def loss_history(prepared, walked):
     """The data loss of one network over the steps of its preparation and of the walk that follows (Figs. 2(a), A2)."""
     steps = np.append(prepared.steps, prepared.steps[-1] + walked.time)

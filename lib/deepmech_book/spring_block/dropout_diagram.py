@@ -1,5 +1,8 @@
 """Fig. 1(c) layer by layer; what its panel shares with the others of Fig. 1 is judged on the page noise_diagrams."""
 
+import numpy as np
+
+from deepmech.core.estimates import two_decimals
 from deepmech.metrics.curvature import curvature
 from deepmech_book.claims.functions import Measurement, measures
 from deepmech_book.claims.nulls import beside_others
@@ -33,10 +36,10 @@ def cells(networks):
 
 
 ROWS = {
-    "rank correlation of accuracy with |curvature|": "all cells: size of the bend",
-    "the same, with the distance from the noise best in other rows": "all cells: distance from the best dropout",
     "within rows: with |curvature|": "within rows: size of the bend",
     "within rows: with that distance": "within rows: distance from the best dropout",
+    "rank correlation of accuracy with |curvature|": "all cells: size of the bend",
+    "the same, with the distance from the noise best in other rows": "all cells: distance from the best dropout",
     "highest accuracy": "highest accuracy",
     "its cell": "its cell",
     "its curvature": "its curvature",
@@ -44,8 +47,13 @@ ROWS = {
 
 
 def table(made):
-    """Bend and rival, and the best cell, of diagrams by title."""
-    return summaries.table(made).loc[list(ROWS)].rename(ROWS)
+    """Bend and rival, the interval of their difference, and the best cell, of diagrams by title."""
+    told = summaries.table(made).loc[list(ROWS)].rename(ROWS)
+    for kind in ("all cells", "within rows"):
+        found = [summaries.NetworkDiagram(one).falls(in_rows=kind == "within rows") for one in made.values()]
+        ends = [map(two_decimals, one.difference or (np.nan, np.nan)) for one in found]
+        told.loc[f"{kind}: first less second"] = [f"[{low}, {high}]" for low, high in ends]
+    return told.iloc[[0, 1, 8, 2, 3, 7, 4, 5, 6]]
 
 
 # --- claims
