@@ -1,5 +1,5 @@
-// What opens the book: a chain, and networks in training, shaken alike. By itself it goes through all shakes, with both as they
-// end; a reader looks for the one at which all layers do the same, or goes back in time.
+// What opens the book: a chain, and networks in training, shaken alike. By itself it goes through all shakes and back
+// to none, with both as they end; a reader looks for the one at which all layers do the same, or goes back in time.
 
 import { ChainDrawing, shade } from "./chain_drawing.js";
 import { button, help } from "./controls.js";
@@ -106,6 +106,7 @@ class Explorer extends Player {
   reset() {
     this.model.set("passed", 100);
     this.sweeping = true;
+    this.back = false;
     this.pass(0);
     super.reset();
   }
@@ -132,11 +133,14 @@ class Explorer extends Player {
   }
 
   get done() {
-    return this.remaining <= 0 && !(this.sweeping && this.at < this.choices.shake.length - 1);
+    return this.remaining <= 0 && !(this.sweeping && !this.back);
   }
 
   advance(steps) {
-    if (this.sweeping && this.remaining <= 0 && !this.done) this.pass(this.at + 1);
+    if (this.sweeping && this.remaining <= 0 && !this.done) {
+      this.back = this.at === this.choices.shake.length - 1;
+      this.pass(this.back ? 0 : this.at + 1);
+    }
     this.subject.advance(this.settings, Math.min(steps, this.remaining));
   }
 
