@@ -307,6 +307,6 @@ def strip(
     if ends:
         parts.append(f'<path d="M{x(ends[0]):.1f} 9H{x(ends[1]):.1f}" class="dm-own" stroke-width="2"/>')
     parts.append(f'<circle cx="{x(worst):.1f}" cy="9" r="4.5" class="dm-own"/>')
-    title = f"<title>{values.size} {words}, {said}; shaded: inside the rule</title>"
+    title = f"<title>{said if values.size == 1 else f'{values.size} {words}, {said}'}; shaded: inside the rule</title>"
     size = 'viewBox="0 0 200 24" width="200" height="24"'
     return f'<svg class="dm-strip" {size} role="img">{title}{"".join(parts)}</svg>'
