@@ -215,7 +215,7 @@ def line(record: Record, claim: Claim, strip: str = "") -> str:
     bars = [end for end in _region(claim, record) if np.isfinite(end)]
     value, others = short(record["measured"], record["interval"], *rivals.values(), bars=bars)
     told = zip(rivals, others, strict=True)
-    brief = {name: re.split("[,;(]", words or "")[0].strip() for name, words in what.items()}  # the rest is unfolded
+    brief = {name: re.split(r"[;(]|,(?!\d)", words or "")[0].strip() for name, words in what.items()}  # rest: unfolded
     beside = [f"{name} {other}" + (f": {brief[name]}" if brief[name] else "") for name, other in told]
     beside = beside or [f"rule {claim.rule.words}"]
     beside += [f"n = {record['seeds']}"] if record["interval"] and record.get("seeds") else []
