@@ -1,5 +1,5 @@
 // What opens the book: a chain, and networks in training, shaken alike. By itself it goes through all shakes and back
-// to none, with both as they end; a reader looks for the one at which all layers do the same, or goes back in time.
+// to none, with both as they end; a reader looks for the one at which all layers do about the same, or goes back in time.
 
 import { ChainDrawing, shade } from "./chain_drawing.js";
 import { button, help } from "./controls.js";
