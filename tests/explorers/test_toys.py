@@ -83,8 +83,8 @@ def test_a_way_along_a_kink_turns_back_at_every_step_and_leads_as_far() -> None:
     made = toys.sliding({name: path.transpose("step", "axis") for name, path in paths.items()})
     assert made["curves"].notnull().sum("step").values.tolist() == [[n, n] for n in (2, 3, 4, 5)]
     assert made["says"][-1] == (
-        "After 4 steps ReLU has turned back 3 times, and has gone 1.2 times its drift; "
-        "softplus has turned back 0 times, and has gone 1.0 times its drift."
+        "After 4 steps ReLU has turned back 3 times, its path is 1.2 times its drift; "
+        "softplus has turned back 0 times, its path is 1.0 times its drift."
     )
 
 

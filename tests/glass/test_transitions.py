@@ -93,6 +93,6 @@ def test_tables_and_curves_of_networks_at_rest():
     table = transitions.by_program(plane)
     assert table["final data loss"].tolist() == ["0.1", "1e-05"] and next(iter(table)) == "N/P_D"
     fallen = transitions.fallen_by_decay(plane.isel(width=[1]))
-    assert fallen["networks that fell"].tolist() == [0, 0, 2] and fallen["of"].tolist() == [2, 2, 2]
+    assert fallen["networks that fell"].tolist() == [0, 0, 2] and fallen["networks in all"].tolist() == [2, 2, 2]
     mean, *single = transitions.single_and_mean(plane.isel(width=[1]), 2)
     assert all(np.array_equal(one, mean) for one in single) and len(single) == 2

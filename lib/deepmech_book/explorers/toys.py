@@ -173,7 +173,7 @@ def sliding(paths: dict[str, xr.DataArray]) -> dict[str, Any]:
     says = []
     for k, step in enumerate(stops.values):
         each = zip(paths, back.isel(step=k).values, path.isel(step=k).values, strict=True)
-        told = (f"{name} has turned back {n} times, and has gone {far:.1f} times its drift" for name, n, far in each)
+        told = (f"{name} has turned back {n} times, its path is {far:.1f} times its drift" for name, n, far in each)
         says.append(f"After {step} steps {'; '.join(told)}.")
     curves = xr.concat([across.where(across.step <= step) for step in stops.values], stops)
     looks = dict(zip(paths, ("mean", "#d95f02"), strict=True))

@@ -10,7 +10,7 @@ from deepmech_book.claims.functions import Measurement, measures
 from deepmech_book.glass.words import said
 
 HEIGHT = "Height of the barrier, in units of the walk's temperature"
-SPHERE = "Share of directions that are steep (participation ratio; 1 for a sphere)"
+SPHERE = "Evenness of curvatures (participation ratio; 1 for a sphere)"
 
 
 def share_left(survey):

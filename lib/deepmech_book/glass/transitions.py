@@ -107,7 +107,7 @@ def fallen_by_decay(result):
     losses = over_decay(result)
     counts = {
         "networks that fell": (losses > LEARNT).sum("seed"),
-        "of": losses.notnull().sum("seed"),
+        "networks in all": losses.notnull().sum("seed"),
         "mean data loss": losses.mean("seed").round(2),
     }
     return pd.DataFrame({name: one.to_series() for name, one in counts.items()}).rename_axis("weight decay λ")
