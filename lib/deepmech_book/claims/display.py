@@ -27,6 +27,8 @@ LOOKS = {
     UNDECIDED: ("?", "dm-undecided"),
     NOT_TESTABLE: ("–", "dm-untestable"),
 }
+COUNTED = {HOLDS: "hold", TRIVIAL: "trivially", FAILS: "fail"}
+"""Words for verdicts of several claims."""
 MOST = 60  # points in a row of a strip plot; of more values so many are drawn, evenly by rank
 #: Turns the digits of an exponent into raised ones.
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -47,7 +49,7 @@ def badge(verdict: str, reason: str = "", kind: str = "claim", doubt: str = "") 
         words = "check" if verdict == HOLDS else "check fails"
     sign = f'<span aria-hidden="true">{sign}</span> ' if sign else ""
     told = f' title="{doubt}"' if doubt else ""
-    return f'<span class="dm-verdict {css}"{told}>{sign}{"barely " if doubt else ""}{words}</span>'
+    return f'<span class="dm-verdict {css}"{told}>{sign}{words}{", barely" if doubt else ""}</span>'
 
 
 def claim_line(
@@ -81,15 +83,15 @@ def with_rows(line: str, rows: Iterable[str], records: Iterable[Record]) -> str:
     """
     counts, number = verdict_counts(records := list(records)), '</span> <span class="dm-number">'
     others = {leading(record) for record in records} - {v for v in LOOKS if f'dm-verdict {LOOKS[v][1]}"' in line}
-    told = f' <span class="dm-tally">parts, each judged alone: {counts}</span>' if others else ""
+    told = f' <span class="dm-tally">its parts, each judged alone: {counts}</span>' if others else ""
     return line.replace(number, f"{told}{number}", 1).removesuffix("</details>") + "".join(rows) + "</details>"
 
 
 def verdict_counts(records: Iterable[Record]) -> str:
-    """Sign and number of each verdict that was given, and how many findings have none, as HTML."""
+    """How many have each verdict that was given, with its sign, and how many findings have none, as HTML."""
     of = Counter("" if record.get("kind") == "finding" else leading(record) for record in records)
     looks = [(v, of[v], *LOOKS[v]) for v in LOOKS if of[v]]
-    counts = [f'<span class="dm-verdict {css}" title="{n} {v}">{sign} {n}</span>' for v, n, sign, css in looks]
+    counts = [f'<span class="dm-verdict {css}">{sign} {n} {COUNTED.get(v, v)}</span>' for v, n, sign, css in looks]
     return ", ".join([*counts, *([f"{of['']} without a verdict"] if of[""] else [])])
 
 
@@ -215,7 +217,7 @@ def line(record: Record, claim: Claim, strip: str = "") -> str:
     bars = [end for end in _region(claim, record) if np.isfinite(end)]
     value, others = short(record["measured"], record["interval"], *rivals.values(), bars=bars)
     told = zip(rivals, others, strict=True)
-    brief = {name: re.split("[,;(]", words or "")[0].strip() for name, words in what.items()}  # the rest is unfolded
+    brief = {name: re.split(r"[,;] | \(", words or "")[0] for name, words in what.items()}  # the rest is unfolded
     beside = [f"{name} {other}" + (f": {brief[name]}" if brief[name] else "") for name, other in told]
     beside = beside or [f"rule {claim.rule.words}"]
     beside += [f"n = {record['seeds']}"] if record["interval"] and record.get("seeds") else []
@@ -305,6 +307,6 @@ def strip(
     if ends:
         parts.append(f'<path d="M{x(ends[0]):.1f} 9H{x(ends[1]):.1f}" class="dm-own" stroke-width="2"/>')
     parts.append(f'<circle cx="{x(worst):.1f}" cy="9" r="4.5" class="dm-own"/>')
-    title = f"<title>{values.size} {words}, {said}; shaded: inside the rule</title>"
+    title = f"<title>{said if values.size == 1 else f'{values.size} {words}, {said}'}; shaded: inside the rule</title>"
     size = 'viewBox="0 0 200 24" width="200" height="24"'
     return f'<svg class="dm-strip" {size} role="img">{title}{"".join(parts)}</svg>'

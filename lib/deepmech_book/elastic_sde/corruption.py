@@ -139,7 +139,7 @@ def crosses_one(networks, draws):
     least, where = by_program(networks).least, []
     for model in readings.MODELS:
         share = crossing(least.label_error, least.sel(model=model), 1.0, direction="rises")
-        where.append(f"{model}-model: " + (f"{share:.2f}" if np.isfinite(share) else "never"))
+        where.append(f"{panels.MODELS[model]}: " + (f"{share:.2f}" if np.isfinite(share) else "never"))
     means = draws.group_mean.rename(slow_time="time", group="draw").astype(float)
     one = by_program(xr.Dataset({"mean": means})).least.sel(model="I")
     sides = xr.concat([1 - at(one, 0.5), at(one, 2 / 3) - 1], "side")
@@ -224,7 +224,7 @@ def gap_shrinks(networks, long):
     words = []
     for model in readings.MODELS:
         short, longer = (", ".join(map(two_decimals, one.sel(model=model).values)) for one in sizes)
-        words.append(f"{model}-model: {short}; after 100,000 iterations: {longer}")
+        words.append(f"{panels.MODELS[model]}: {short}; after 100,000 iterations: {longer}")
 
     def less_than_without(means):
         gap = final_gap(means)
@@ -251,7 +251,9 @@ def end_in_logits(networks, part):
     ends = over_groups(at(networks, FOUR), lambda means: share(in_logits(means, "intra")))
     null = float(share(mean_norm(readings.without_groups(at(networks, FOUR))[0])))
     words = (
-        "; ".join(f"{m}: {float(ends.value.sel(model=m)):.2f}" for m in readings.MODELS) + "." if ends.is_finite else ""
+        "; ".join(f"{panels.MODELS[m]}: {float(ends.value.sel(model=m)):.2f}" for m in readings.MODELS) + "."
+        if ends.is_finite
+        else ""
     )
     return Measurement(ends, null=null, detail=words)
 

@@ -59,7 +59,7 @@ const STEPS_PER_UNIT = Math.round(1 / ETA);
 
 const REGIMES = {
   concave: ["Lazy", "concave load curve: the deep layers carry the load"],
-  linear: ["Balanced", "straight load curve: every layer carries the same load"],
+  linear: ["Balanced", "straight load curve: layers carry about the same load"],
   convex: ["Over-noisy", "convex load curve: the shallow layers carry the load"],
 };
 

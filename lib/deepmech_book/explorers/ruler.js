@@ -193,7 +193,7 @@ class Explorer extends Player {
         table_friction: { label: ["friction of the table ", symbol("f")], say: digits(2), note: () => "on each joint it carries" },
         speed: { label: ["speed"], say: String, note: () => "units of time per second" },
       })),
-      html("div", { class: "plots" }, figure(this.profile, key("slow", "pulled infinitely slowly as far")), figure(this.path)),
+      html("div", { class: "plots" }, figure(this.profile, key("slow", "infinitely slow pull, as far")), figure(this.path)),
       help(
         "A carpenter's ruler on a table, from above: its left end is pinned, a hand pulls the right one. The greener a pair of " +
           "segments, the further it is open.",

@@ -1,5 +1,5 @@
 // What opens the book: a chain, and networks in training, shaken alike. By itself it goes through all shakes and back
-// to none, with both as they end; a reader looks for the one at which all layers do the same, or goes back in time.
+// to none, with both as they end; a reader looks for the one at which all layers do about the same, or goes back in time.
 
 import { ChainDrawing, shade } from "./chain_drawing.js";
 import { button, help } from "./controls.js";
@@ -11,10 +11,10 @@ import { hosted, unpacked } from "./view.js";
 
 const REGIMES = {
   concave: ["Lazy", "the deep layers do more"],
-  linear: ["Balanced", "all layers do the same"],
+  linear: ["Balanced", "all layers do about the same"],
   convex: ["Over-noisy", "the early layers do more"],
 };
-const GOAL = "Find the shake at which all layers do the same.";
+const GOAL = "Find the shake at which all layers do about the same.";
 const YOUNG = "Around epoch 20 even unshaken networks are not lazy yet: their last layers learn last.";
 const HEIGHT = 210;
 /** So much of a chain's time, in per cent, is shown of each shake that is passed through. */
@@ -212,7 +212,7 @@ class Explorer extends Player {
   /** What a reader learns who has found the balance. */
   found() {
     const [none, most] = [0, this.choices.shake.length - 1].map((at) => this.accuracy(at));
-    return `Found: at dropout ${this.model.get("shake")} all layers do the same. Test accuracy ${this.accuracy(this.at)}; unshaken ${none}, shaken hardest ${most}.`;
+    return `Found: at dropout ${this.model.get("shake")} all layers do about the same. Test accuracy ${this.accuracy(this.at)}; unshaken ${none}, shaken hardest ${most}.`;
   }
 
   tell() {

@@ -193,4 +193,4 @@ def dragged(rounds: int = 10) -> dict[str, Any]:
         for b, lead in zip(share.values, abs((one - two).isel(step=-1)).values, strict=True)
     ]
     curves = stacked({"class 1": one, "class 2": two}, str(share.name), "step")
-    return {"curves": curves, "says": says, "looks": {"class 2": "#c24e00"}, "x": "step", "y": "output 1"}
+    return {"curves": curves, "says": says, "looks": {"class 2": "#c24e00"}, "at": 12, "x": "step", "y": "output 1"}

@@ -96,7 +96,7 @@ def beside_their_accuracy(off, theirs):
     panel = both["panel"].broadcast_like(both["print"]).transpose(*both["print"].dims)
     return (
         said(both["print"], "test accuracy in print", "%"),
-        said(both["difference"], "ours − print", "points"),
+        said(both["difference"], "ours − print", "percentage points"),
         panel,
     )
 
