@@ -93,7 +93,8 @@ def by_factor(numbers):
 
 
 def listed(words, values):
-    """Numbers of all systems in a sentence that says what they are, with two digits."""
+    """Numbers of the systems that have one in all runs, in a sentence that says what they are, with two digits."""
+    values = values.dropna("system")
     rounded = ((name, float(f"{float(values.sel(system=name)):.2g}")) for name in values.system.values)
     return f"{words}: {', '.join(f'{value:,.10g} ({name})' for name, value in rounded)}."
 
