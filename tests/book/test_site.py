@@ -295,12 +295,12 @@ def test_main_claims_are_cards_and_the_others_rows_of_a_fold_below_them(ready):
     table, card, rest = (output["data"]["text/html"] for output in made["outputs"])
     assert table == "a table" and 'class="dm-claim dm-claim dm-main"' in card
     assert rest.startswith('<details class="dm-group"><summary><span>2 more, in a table</span>')
-    assert rest.count('<details class="dm-claim') == 2 and ">✗ 1<" in rest, "a fold hides no verdict"
+    assert rest.count('<details class="dm-claim') == 2 and ">✗ 1 fail<" in rest, "a fold hides no verdict"
     family = [entry_of("B.3.peak", 0.2, null=0.5), entry_of("B.3.rises", 0.7, null=1.0)]
     whole = [{"output_type": "display_data", "data": one._repr_mimebundle_()} for one in family]
     (line,), _ = site._with_rows(whole)
     line = line["data"]["text/html"]
-    assert line.count("<details") == line.count("</details>") == 2 and ">✗ 1<" in line.partition("</summary>")[0]
+    assert line.count("<details") == line.count("</details>") == 2 and ">✗ 1 fail<" in line.partition("</summary>")[0]
     assert line.endswith("</details></details>") and site._with_rows(whole[1:])[0] == whole[1:], "a row alone stays"
     figure = {"mystnb": {"figure": {"name": "fig-x"}}}
     alone, plain = {**cell, "outputs": outputs[1:2]}, {**cell, "metadata": {}, "outputs": []}
