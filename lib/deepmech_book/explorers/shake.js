@@ -133,7 +133,7 @@ class Explorer extends Player {
   }
 
   get done() {
-    return this.remaining <= 0 && !(this.sweeping && !this.back);
+    return this.remaining <= 0 && (!this.sweeping || this.back);
   }
 
   advance(steps) {
@@ -200,7 +200,7 @@ class Explorer extends Player {
 
   /** Where networks count as balanced, though the chain does not. */
   wide() {
-    const all = this.choices.shake, there = all.filter((_, at) => regimeOf(bend(average(this.networks(Infinity, at)))) === "linear");
+    const all = this.choices.shake, there = this.there ??= all.filter((_, at) => regimeOf(bend(average(this.networks(Infinity, at)))) === "linear");
     return `These networks count as balanced from ${there[0]} to ${there.at(-1)}; the chain is so in a narrower range.`;
   }
 
